@@ -1,0 +1,116 @@
+"""Every error a caller can meet, in one tree. Each says what happened and to which thing; `hint` says what to do about it.
+
+OstinatoError
+├── UsageError            a wrong flag, an empty prompt, an unreadable folder: nothing was started
+├── ConfigurationError    no key, unknown model, broken settings: nothing was sent
+├── ModelError            a model call failed; `kind`, `retry` and `recover` say what may be done
+├── ImageError            an image cannot be sent (size, dimensions, type)
+├── IllegalHistory        a request would break its provider's grammar (strict mode)
+├── JournalError          a session file cannot be written or read
+├── LocalModelError       the local model cannot be had or run
+└── ToolInputError        a tool call's arguments do not fit its schema
+"""
+
+from typing import Literal
+
+ModelErrorKind = Literal[
+    "authentication",
+    "permission",
+    "billing",
+    "not_found",
+    "rate_limit",
+    "overloaded",
+    "server",
+    "timeout",
+    "connection",
+    "stream_cut",
+    "prompt_too_long",
+    "request_too_large",
+    "media_too_large",
+    "output_overflow",
+    "invalid_history",
+    "invalid_request",
+    "malformed_response",
+    "unknown",
+]
+"""What went wrong, independent of the provider's own words."""
+
+Recovery = Literal[
+    "none", "compact", "strip_media", "shrink_output", "repair_history", "fallback_model", "refresh_auth"
+]
+"""The one thing the loop may try before it gives the error up to the caller."""
+
+
+class OstinatoError(Exception):
+    """Something ostinato can explain: `message` says what and which, `hint` what to do (may be empty)."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n\nhint: {self.hint}" if self.hint else self.message
+
+
+class UsageError(OstinatoError):
+    """The call itself was wrong; nothing was started."""
+
+
+class ConfigurationError(OstinatoError):
+    """A key, model, address or settings file is missing or wrong; nothing was sent."""
+
+
+class ImageError(OstinatoError):
+    """An image cannot be sent to this model; found before sending."""
+
+
+class IllegalHistory(OstinatoError):
+    """The messages break the provider's grammar; `problems` names each break."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("the history is not legal: " + "; ".join(problems))
+        self.problems = problems
+
+
+class JournalError(OstinatoError):
+    """A session file cannot be written or read; the run must not go on as if it were kept."""
+
+
+class LocalModelError(OstinatoError):
+    """The local model or its runtime is missing or failed."""
+
+
+class ToolInputError(OstinatoError):
+    """A tool call's arguments do not fit the tool's schema; the model gets this text back."""
+
+
+class ModelError(OstinatoError):
+    """A model call failed.
+
+    `status` is the HTTP status if there was one. `retry_after_s` is the server's own wish in seconds.
+    `retry` says whether the same request may be sent again; `recover` names the loop's way out.
+    `provider_code` and `request_id` are the provider's, for support.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: ModelErrorKind,
+        status: int | None = None,
+        retry: bool = False,
+        retry_after_s: float | None = None,
+        recover: Recovery = "none",
+        provider_code: str = "",
+        request_id: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.kind: ModelErrorKind = kind
+        self.status = status
+        self.retry = retry
+        self.retry_after_s = retry_after_s
+        self.recover: Recovery = recover
+        self.provider_code = provider_code
+        self.request_id = request_id
