@@ -1,0 +1,234 @@
+"""What a query tells its consumer, in order; the last item is always one `Terminal`.
+
+Names are the field's (`stream_event`, `request_start`, `tombstone`, …). Deltas come as the model sends them; complete
+messages come when they are written to the journal. Progress is lossy and never stored.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ostinato.messages import (
+    NO_USAGE,
+    AssistantBlock,
+    AssistantMessage,
+    AttachmentMessage,
+    SystemMessage,
+    Usage,
+    UserMessage,
+)
+from ostinato.records import Continued
+
+
+class ModelEvent(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """One event of a model's reply, in ostinato's own form; adapters produce them, any wire alike."""
+
+
+class MessageStart(ModelEvent, frozen=True, tag="message_start"):
+    response_id: str
+    model: str
+    usage: Usage = NO_USAGE
+
+
+class BlockStart(ModelEvent, frozen=True, tag="content_block_start"):
+    """`tool_use_id` and `name` are set when `block_type` is `tool_use`."""
+
+    index: int
+    block_type: Literal["text", "thinking", "redacted_thinking", "tool_use"]
+    tool_use_id: str = ""
+    name: str = ""
+
+
+class TextDelta(ModelEvent, frozen=True, tag="text_delta"):
+    index: int
+    text: str
+
+
+class ThinkingDelta(ModelEvent, frozen=True, tag="thinking_delta"):
+    index: int
+    thinking: str
+
+
+class InputJsonDelta(ModelEvent, frozen=True, tag="input_json_delta"):
+    index: int
+    partial_json: str
+
+
+class BlockStop(ModelEvent, frozen=True, tag="content_block_stop"):
+    """The block is complete; only now may a tool run from it."""
+
+    index: int
+    block: AssistantBlock
+
+
+class MessageStop(ModelEvent, frozen=True, tag="message_stop"):
+    """The reply is complete. `usage` is the whole response's; `stop_reason` is in Anthropic's words
+    (`end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`,
+    `model_context_window_exceeded`), mapped by the adapter; `raw_stop_reason` is the provider's own.
+    """
+
+    stop_reason: str
+    usage: Usage
+    raw_stop_reason: str = ""
+
+
+AnyModelEvent = (
+    MessageStart | BlockStart | TextDelta | ThinkingDelta | InputJsonDelta | BlockStop | MessageStop
+)
+
+
+class QueryEvent(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+    """One item of `ostinato.query()`."""
+
+
+class RequestStart(QueryEvent, frozen=True, tag="request_start"):
+    """A model request begins."""
+
+    model: str
+    turn_count: int
+
+
+class StreamEvent(QueryEvent, frozen=True, tag="stream_event"):
+    """A part of the reply as it arrives."""
+
+    event: AnyModelEvent
+
+
+class AssistantEvent(QueryEvent, frozen=True, tag="assistant"):
+    """A completed block of a reply."""
+
+    message: AssistantMessage
+
+
+class UserEvent(QueryEvent, frozen=True, tag="user"):
+    """A tool result, or a message that the engine put in."""
+
+    message: UserMessage
+
+
+class AttachmentEvent(QueryEvent, frozen=True, tag="attachment"):
+    message: AttachmentMessage
+
+
+class SystemEvent(QueryEvent, frozen=True, tag="system"):
+    message: SystemMessage
+
+
+class ProgressEvent(QueryEvent, frozen=True):
+    """What a tool does right now; lossy, never stored."""
+
+    tool_use_id: str
+    name: str
+
+
+class ToolStart(ProgressEvent, frozen=True, tag="tool_start"):
+    input: Mapping[str, Any]
+
+
+class ToolOutput(ProgressEvent, frozen=True, tag="tool_output"):
+    text: str
+
+
+class ToolEnd(ProgressEvent, frozen=True, tag="tool_end"):
+    outcome: Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
+    duration_ms: int = 0
+
+
+class Tombstone(QueryEvent, frozen=True, tag="tombstone"):
+    """The message that was shown is gone: remove it from screen, store and transcript."""
+
+    uuid: str
+
+
+class ToolUseSummary(QueryEvent, frozen=True, tag="tool_use_summary"):
+    summary: str
+    preceding_tool_use_ids: tuple[str, ...]
+
+
+class Transition(QueryEvent, frozen=True, tag="transition"):
+    """A pass ended and the query goes on."""
+
+    transition: Continued
+
+
+class PermissionRequest(QueryEvent, frozen=True, tag="permission_request"):
+    """Somebody must say yes or no before the call runs."""
+
+    tool_use_id: str
+    tool_name: str
+    input: Mapping[str, Any]
+    reason: str
+    suggestions: tuple[str, ...] = ()
+
+
+class ResponseUsage(QueryEvent, frozen=True, tag="response_ended"):
+    """What the response cost and why it stopped."""
+
+    response_id: str
+    model: str
+    usage: Usage
+    stop_reason: str
+
+
+class Denial(msgspec.Struct, frozen=True):
+    """A call that was not allowed to run."""
+
+    tool_name: str
+    tool_use_id: str
+    tool_input: Mapping[str, Any]
+    reason: str
+
+
+TerminalReason = Literal[
+    "completed",
+    "aborted_streaming",
+    "aborted_tools",
+    "max_turns",
+    "prompt_too_long",
+    "model_error",
+    "hook_stopped",
+    "stop_hook_prevented",
+    "blocking_limit",
+    "refused",
+    "image_error",
+    "budget_exhausted",
+    "rapid_refill_breaker",
+    "malformed_tool_use_exhausted",
+    "structured_output_retry_exhausted",
+    "tool_deferred",
+]
+"""Every way a query can end; a closed set."""
+
+
+class Terminal(QueryEvent, frozen=True, tag="terminal"):
+    """The end of a query. `usage` is the sum over its responses; `transitions` are the passes before it."""
+
+    reason: TerminalReason
+    turn_count: int
+    transitions: tuple[Continued, ...] = ()
+    usage: Usage = NO_USAGE
+    denials: tuple[Denial, ...] = ()
+    error: str = ""
+    hint: str = ""
+    error_kind: str = ""
+    status: int | None = None
+
+
+Event = (
+    RequestStart
+    | StreamEvent
+    | AssistantEvent
+    | UserEvent
+    | AttachmentEvent
+    | SystemEvent
+    | ToolStart
+    | ToolOutput
+    | ToolEnd
+    | Tombstone
+    | ToolUseSummary
+    | Transition
+    | PermissionRequest
+    | ResponseUsage
+    | Terminal
+)

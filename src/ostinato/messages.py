@@ -1,0 +1,231 @@
+"""What people, models and tools say to one another: frozen blocks and messages in the Anthropic content-block form.
+
+Adapters translate this form to a provider's wire and back; nothing else does. One constructor per kind of host-made
+message stands at the end, so that no other place decides how such a message looks.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+
+class Block(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """A part of a message; the subclass names its kind on the wire."""
+
+
+class ProviderState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Opaque data that only `provider` and `model` can read again: a signature, encrypted reasoning.
+
+    It travels with its block unchanged and is dropped whole when either name changes.
+    """
+
+    provider: str
+    model: str
+    data: str
+
+
+class Text(Block, frozen=True, tag="text"):
+    text: str
+
+
+class Thinking(Block, frozen=True, tag="thinking"):
+    thinking: str
+    state: ProviderState | None = None
+
+
+class RedactedThinking(Block, frozen=True, tag="redacted_thinking"):
+    state: ProviderState
+
+
+class ToolUse(Block, frozen=True, tag="tool_use"):
+    """A request to run the tool `name`. `input` is read-only by agreement.
+
+    `invalid_input` holds the model's own text when it was not a JSON object; `input` is then empty and the call is
+    answered with an error, never run.
+    """
+
+    id: str
+    name: str
+    input: Mapping[str, Any]
+    invalid_input: str | None = None
+
+
+class Image(Block, frozen=True, tag="image"):
+    """`data` is base64."""
+
+    media_type: str
+    data: str
+
+
+class Document(Block, frozen=True, tag="document"):
+    """A PDF; `data` is base64."""
+
+    media_type: str
+    data: str
+    title: str = ""
+
+
+ResultBlock = Text | Image | Document
+
+
+class ToolResult(Block, frozen=True, tag="tool_result"):
+    """The one answer to the call `tool_use_id`."""
+
+    tool_use_id: str
+    content: str | tuple[ResultBlock, ...]
+    is_error: bool = False
+
+
+UserBlock = Text | Image | Document | ToolResult
+AssistantBlock = Text | Thinking | RedactedThinking | ToolUse
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens of one response, counted apart: `input_tokens` holds neither cache reads nor cache writes."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+    @property
+    def context_tokens(self) -> int:
+        """Everything the model held at the end of the response."""
+        return (
+            self.input_tokens
+            + self.output_tokens
+            + self.cache_read_input_tokens
+            + self.cache_creation_input_tokens
+        )
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_input_tokens + other.cache_read_input_tokens,
+            self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+        )
+
+
+NO_USAGE = Usage()
+
+
+class MessageKind(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+    """A message; `uuid` is unique in its session."""
+
+    uuid: str
+
+
+Origin = Literal["prompt", "tool_result", "interruption", "recovery", "snip", "summary", "hook", "queue"]
+
+
+class UserMessage(MessageKind, frozen=True, tag="user"):
+    """What goes to the model in the user role.
+
+    `is_meta`: the model sees it, the user does not. `block_ids` names the message that brought each tool result once the
+    results of one response stand together. `display` is a structured account of a tool result for front ends
+    (for example the diff of an edit); it never reaches the model.
+    """
+
+    content: tuple[UserBlock, ...]
+    is_meta: bool = False
+    origin: Origin = "prompt"
+    block_ids: tuple[str, ...] = ()
+    display: Mapping[str, Any] | None = None
+
+
+class AssistantMessage(MessageKind, frozen=True, tag="assistant"):
+    """A reply, or while it streams one completed block of it (a fragment).
+
+    All fragments of one response share `response_id`. `block_ids` names the fragment that brought each block.
+    `is_incomplete`: the stream broke after these blocks. `is_error`: the engine's own note that a call failed; it never
+    reaches a model.
+    """
+
+    response_id: str
+    model: str
+    content: tuple[AssistantBlock, ...]
+    block_ids: tuple[str, ...] = ()
+    is_incomplete: bool = False
+    is_error: bool = False
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        return tuple(block for block in self.content if isinstance(block, ToolUse))
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+
+class Attachment(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Something the model or the client should know beside what was said."""
+
+
+class MaxTurnsReached(Attachment, frozen=True, tag="max_turns_reached"):
+    """The turn limit ends the query; for clients only, never sent to a model."""
+
+    max_turns: int
+    turn_count: int
+
+
+class Reminder(Attachment, frozen=True, tag="reminder"):
+    """Context for the model, shown to it inside a reminder tag; `source` says which collector made it."""
+
+    source: str
+    text: str
+
+
+AnyAttachment = MaxTurnsReached | Reminder
+
+
+class AttachmentMessage(MessageKind, frozen=True, tag="attachment"):
+    attachment: AnyAttachment
+
+
+class SystemMessage(MessageKind, frozen=True, tag="system"):
+    """A notice for the user; never sent to a model."""
+
+    subtype: str
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+
+
+Message = UserMessage | AssistantMessage | AttachmentMessage | SystemMessage
+
+
+def user_prompt(uuid: str, text: str) -> UserMessage:
+    """What the user typed."""
+    return UserMessage(uuid, (Text(text),))
+
+
+def meta_prompt(uuid: str, text: str, *, origin: Origin) -> UserMessage:
+    """What the engine tells the model on its own account; the user does not see it."""
+    return UserMessage(uuid, (Text(text),), is_meta=True, origin=origin)
+
+
+def tool_result_message(
+    uuid: str, result: ToolResult, *, display: Mapping[str, Any] | None = None
+) -> UserMessage:
+    """The answer to one call."""
+    return UserMessage(uuid, (result,), origin="tool_result", display=display)
+
+
+def assistant_fragment(uuid: str, response_id: str, model: str, block: AssistantBlock) -> AssistantMessage:
+    """One completed block of a response that still streams."""
+    return AssistantMessage(uuid, response_id, model, (block,), (uuid,))
+
+
+def api_error_message(uuid: str, model: str, text: str) -> AssistantMessage:
+    """The engine's own note that a model call failed; shown and stored, never sent."""
+    return AssistantMessage(uuid, uuid, model, (Text(text),), (uuid,), is_error=True)
+
+
+def attachment_message(uuid: str, attachment: AnyAttachment) -> AttachmentMessage:
+    return AttachmentMessage(uuid, attachment)
+
+
+def count_tool_calls(messages: "tuple[Message, ...] | list[Message]") -> int:
+    """How many tool calls the messages hold; fragments of one response are counted once each."""
+    return sum(len(m.tool_uses) for m in messages if isinstance(m, AssistantMessage))

@@ -1,0 +1,288 @@
+"""The doors of the core: what the loop needs from outside, as small Protocols. Adapters implement them; tests pass doubles."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from ostinato.events import AnyModelEvent
+from ostinato.messages import AssistantBlock, Message, UserBlock
+from ostinato.processes import ProcessResult
+from ostinato.records import Record
+from ostinato.submissions import AbortReason
+from ostinato.tool import Tool
+
+
+class Abort(Protocol):
+    """One abort signal for a query: model call and tools."""
+
+    @property
+    def reason(self) -> AbortReason | None:
+        """None until aborted."""
+        ...
+
+    def abort(self, reason: AbortReason) -> None:
+        """Ask everything that runs for this query to end; the first reason stays."""
+        ...
+
+    def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back synchronously on abort (at once if already aborted); returns how to unsubscribe."""
+        ...
+
+
+class Clock(Protocol):
+    def monotonic_s(self) -> float:
+        """Seconds for durations and deadlines; never goes back."""
+        ...
+
+    def now(self) -> datetime:
+        """The wall clock, with time zone."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Ids(Protocol):
+    def uuid(self) -> str:
+        """A new identifier, unique in its session."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------------ model calls
+
+
+class QuerySource(msgspec.Struct, frozen=True):
+    """Who asks the model: decides on retries of overload and whether compaction may happen inside."""
+
+    name: Literal["main", "sdk", "agent", "compact", "side_question", "title", "hook"]
+
+    @property
+    def is_main_thread(self) -> bool:
+        return self.name in {"main", "sdk"}
+
+    @property
+    def is_background(self) -> bool:
+        return self.name in {"compact", "side_question", "title", "hook"}
+
+
+class QueryTracking(msgspec.Struct, frozen=True):
+    """`chain_id` is new at the top level; `depth` grows with every nested query."""
+
+    chain_id: str
+    depth: int = 0
+
+
+class RequestMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message as it may be sent: roles alternate, calls are answered. Made by `normalise/` only."""
+
+    role: Literal["user", "assistant"]
+    content: tuple[UserBlock, ...] | tuple[AssistantBlock, ...]
+
+
+class ToolSchema(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """How much the model may think before it answers. `budget_tokens` 0 turns it off."""
+
+    budget_tokens: int = 0
+
+
+NO_THINKING = Thinking()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out."""
+
+    model: str
+    system: tuple[str, ...]
+    messages: Sequence[RequestMessage]
+    tools: tuple[ToolSchema, ...]
+    max_output_tokens: int
+    source: QuerySource
+    tracking: QueryTracking
+    temperature: float | None = None
+    thinking: Thinking = NO_THINKING
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model. `id` is the provider's name for it. Prices None: unknown, and said so.
+
+    `tool_names` limits the tools it is offered (small models), `max_result_characters` caps each tool result,
+    `forgiving_edit` lets Edit match with other white space when that is unique.
+    """
+
+    provider: str
+    id: str
+    context_window: int
+    max_output_tokens: int
+    prices: Prices | None = None
+    takes_images: bool = False
+    takes_temperature: bool = True
+    output_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    tool_names: tuple[str, ...] = ()
+    max_result_characters: int | None = None
+    forgiving_edit: bool = False
+    short_prompt: bool = False
+
+
+class Model(Protocol):
+    """A model behind a wire. `stream` sends one request, once: retries are the loop's.
+
+    The iterator yields batches, one per chunk read from the network, and ends after `MessageStop`. A stream that ends
+    without it raises `ModelError(kind="stream_cut")`. All failures are `ModelError`. Leaving the context closes the
+    connection; having read to the end keeps it for the next call.
+    """
+
+    @property
+    def facts(self) -> ModelFacts: ...
+
+    def stream(
+        self, request: ModelRequest
+    ) -> AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]: ...
+
+
+# ------------------------------------------------------------------------------------------------ permissions
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionReason:
+    """Which rule decided and where it stands; `text` is one plain sentence."""
+
+    rule: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call may run, with `updated_input` in place of its own if given."""
+
+    reason: DecisionReason
+    updated_input: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The call may not run; `message` goes to the model. `interrupt` ends the query."""
+
+    reason: DecisionReason
+    message: str
+    interrupt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionQuery:
+    """A call that wants to run, its input validated."""
+
+    tool: Tool
+    tool_use_id: str
+    input: Mapping[str, Any]
+    workspace: "Workspace"
+    abort: Abort
+
+
+class Permissions(Protocol):
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+        """The one answer; may ask a person and wait, and then ends on abort."""
+        ...
+
+
+# ------------------------------------------------------------------------------------------------ files and processes
+
+
+class Workspace(Protocol):
+    """Files and processes as tools may use them."""
+
+    @property
+    def cwd(self) -> Path: ...
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders the agent works in, resolved; `cwd` is inside the first."""
+        ...
+
+    def resolve(self, path: str) -> Path:
+        """Absolute, symlinks resolved. Raises UsageError for what cannot be a path."""
+        ...
+
+    def is_inside(self, path: Path) -> bool:
+        """Whether the resolved path is in one of the roots, compared by components."""
+        ...
+
+    async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
+        """A regular file's bytes. Raises OSError, or UsageError for what is no regular file."""
+        ...
+
+    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
+        """Put `data` in place atomically; `expected` is the hash it must still have. Returns the new hash."""
+        ...
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        separate_stderr: bool = False,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        """A child in `cwd` with its whole tree; ended on timeout and on cancellation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file as the model last saw it: `content_hash` is the SHA-256 of its bytes. `is_partial`: only a range was read."""
+
+    content_hash: str
+    is_partial: bool = False
+
+
+class FileState(Protocol):
+    """Which files this conversation has seen: the right to edit, and the proof that nothing changed since."""
+
+    def get(self, path: Path) -> SeenFile | None: ...
+
+    def put(self, path: Path, seen: SeenFile) -> None: ...
+
+
+# ------------------------------------------------------------------------------------------------ journal and context
+
+
+class Journal(Protocol):
+    """The session's file. `write` is synchronous and done when it returns (it survives the process)."""
+
+    def write(self, record: Record) -> None:
+        """Raises JournalError; then the session must stop."""
+        ...
+
+    async def sync(self) -> None:
+        """Everything written so far survives the machine."""
+        ...
+
+
+class CollectAttachments(Protocol):
+    async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
+        """What the model should also know after a round of tools; never raises, never waits long."""
+        ...

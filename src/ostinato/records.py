@@ -1,0 +1,174 @@
+"""What a session is made of: an append-only log of messages, edits and facts.
+
+An edit shortens or repairs what the model sees without touching what was said; a fact says what happened. The view is a
+pure projection of the log (`history.py`), so a session can be resumed, inspected and undone.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from ostinato.messages import Message, ToolResult, Usage, UserMessage
+
+
+class Edit(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+    """A change of the view. `edit_id` is unique in its session; `Undo` names it."""
+
+    edit_id: str
+
+
+class ReplaceResult(Edit, frozen=True, tag="replace_result"):
+    """From now on the result of `tool_use_id` is exactly this text; `stored_as` is where the whole result lies."""
+
+    tool_use_id: str
+    text: str
+    stored_as: str = ""
+
+
+class Snip(Edit, frozen=True, tag="snip"):
+    """The messages from `first` to `last` (uuids, both included) are hidden behind one `marker`."""
+
+    first: str
+    last: str
+    marker: UserMessage
+
+
+class Fold(Edit, frozen=True, tag="fold"):
+    """The messages from `first` to `last` are one summary element."""
+
+    first: str
+    last: str
+    summary: UserMessage
+
+
+class Boundary(Edit, frozen=True, tag="boundary"):
+    """Everything before is the summary; the tail from `kept_from` (a uuid, or empty for no tail) stays.
+
+    `restored` follows the tail: files, plans, tasks that the model should still know.
+    """
+
+    summary: UserMessage
+    kept_from: str = ""
+    restored: tuple[Message, ...] = ()
+    trigger: Literal["auto", "manual", "reactive"] = "auto"
+    pre_tokens: int = 0
+
+
+class StripMedia(Edit, frozen=True, tag="strip_media"):
+    """A text note stands in for the block at index `block` of the message."""
+
+    message: str
+    block: int
+    note: str
+
+
+class Retract(Edit, frozen=True, tag="retract"):
+    """The messages, or the blocks that these fragments brought, are gone: tombstones and rewind."""
+
+    ids: tuple[str, ...]
+
+
+class Undo(Edit, frozen=True, tag="undo"):
+    """The edit `target` has no effect."""
+
+    target: str
+
+
+AnyEdit = ReplaceResult | Snip | Fold | Boundary | StripMedia | Retract | Undo
+
+
+class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+    """Something that happened; it never changes the view."""
+
+
+class SessionStarted(Fact, frozen=True, tag="session_started"):
+    session_id: str
+    cwd: str
+    model: str
+    version: str
+
+
+class ResponseEnded(Fact, frozen=True, tag="response_ended"):
+    """The end of a response: what it cost and why it stopped (the provider's word, `stop_reason`)."""
+
+    response_id: str
+    model: str
+    usage: Usage
+    stop_reason: str
+
+
+class Attempt(Fact, frozen=True, tag="attempt"):
+    """One model request and what became of it; `outcome` is `ok`, or the kind of its error."""
+
+    model: str
+    outcome: str
+    status: int | None = None
+    request_id: str = ""
+    message: str = ""
+
+
+class ToolStarted(Fact, frozen=True, tag="tool_started"):
+    """Written before the effect. A started call without a result has an unknown outcome after a crash."""
+
+    tool_use_id: str
+    name: str
+    is_read_only: bool
+    input: Any = None
+
+
+class ToolFinished(Fact, frozen=True, tag="tool_finished"):
+    """How the call ended; its result is the message record before."""
+
+    tool_use_id: str
+    outcome: Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
+    duration_ms: int = 0
+
+
+class PermissionDecided(Fact, frozen=True, tag="permission_decided"):
+    tool_use_id: str
+    tool_name: str
+    behaviour: Literal["allow", "deny"]
+    rule: str
+    source: str
+
+
+class Aborted(Fact, frozen=True, tag="aborted"):
+    reason: str
+
+
+class Continued(Fact, frozen=True, tag="continued"):
+    """A pass ended and the query goes on; `reason` is a `ContinueReason`."""
+
+    reason: str
+    turn_count: int
+    attempt: int | None = None
+    committed: int | None = None
+
+
+class Ended(Fact, frozen=True, tag="ended"):
+    """The query ended; `reason` is a `TerminalReason`."""
+
+    reason: str
+    turn_count: int
+    message: str = ""
+
+
+AnyFact = (
+    SessionStarted
+    | ResponseEnded
+    | Attempt
+    | ToolStarted
+    | ToolFinished
+    | PermissionDecided
+    | Aborted
+    | Continued
+    | Ended
+)
+
+Record = Message | AnyEdit | AnyFact
+
+
+def result_of(message: UserMessage) -> ToolResult | None:
+    """The tool result that a message of origin `tool_result` carries."""
+    block = message.content[0] if message.content else None
+    return block if isinstance(block, ToolResult) else None

@@ -1,0 +1,232 @@
+"""The loop's memory between passes, how a pass can end, and why a query goes on or stops. All of it is frozen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ostinato.errors import ModelError
+from ostinato.history import History
+from ostinato.messages import NO_USAGE, AssistantMessage, Usage
+from ostinato.ports import (
+    NO_THINKING,
+    Abort,
+    FileState,
+    ModelFacts,
+    QuerySource,
+    QueryTracking,
+    Thinking,
+    Workspace,
+)
+from ostinato.records import Continued, Record
+from ostinato.tool import Tool
+
+ContinueReason = Literal[
+    "next_turn",
+    "max_output_tokens_escalate",
+    "max_output_tokens_recovery",
+    "reactive_compact_retry",
+    "collapse_drain_retry",
+    "stop_hook_blocking",
+    "token_budget_continuation",
+    "pause_turn_resume",
+    "empty_response_retry",
+    "history_repair_retry",
+]
+"""Every way a query can go on; a closed set."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConfig:
+    """Settings that two points of one query read: taken once at entry, so that nothing flips in between.
+
+    `streaming_tool_execution`: start a call when its block completes; otherwise after the reply, by `run_tools`.
+    `sequential_tools`: one call at a time. `max_tool_concurrency`: 10, the field's cap (semantics §15).
+    `normalise_strictly`: raise on an illegal history where a release build repairs.
+    """
+
+    streaming_tool_execution: bool = True
+    sequential_tools: bool = False
+    max_tool_concurrency: int = 10
+    normalise_strictly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUseContext:
+    """What model calls and tools of a query share."""
+
+    tools: tuple[Tool, ...]
+    model: ModelFacts
+    workspace: Workspace
+    files: FileState
+    abort: Abort
+    source: QuerySource
+    tracking: QueryTracking
+    thinking: Thinking = NO_THINKING
+
+
+@dataclass(frozen=True, slots=True)
+class AutoCompactTracking:
+    """Bookkeeping of automatic compaction; `turn_counter` counts turns since the last one."""
+
+    turn_id: str
+    turn_counter: int = 0
+    consecutive_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How often each bounded thing has happened in this query."""
+
+    stop_hook_blocks: int = 0
+    nudges: int = 0
+    pauses: int = 0
+    empties: int = 0
+    repairs: int = 0
+    fallback_index: int = 0
+    refills: int = 0
+    malformed_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What one pass leaves to the next. Replaced as a whole by a transition, never edited."""
+
+    messages: History
+    tool_use_context: ToolUseContext
+    auto_compact_tracking: AutoCompactTracking | None
+    max_output_tokens_recovery_count: int
+    has_attempted_reactive_compact: bool
+    max_output_tokens_override: int | None
+    pending_tool_use_summary: str | None
+    stop_hook_active: bool
+    turn_count: int
+    transition: Continued | None
+    bounds: Bounds
+
+
+def initial_state(
+    messages: History, context: ToolUseContext, *, max_output_tokens_override: int | None = None
+) -> State:
+    """The State before the first pass: counters at zero, turn 1, no transition."""
+    return State(
+        messages=messages,
+        tool_use_context=context,
+        auto_compact_tracking=None,
+        max_output_tokens_recovery_count=0,
+        has_attempted_reactive_compact=False,
+        max_output_tokens_override=max_output_tokens_override,
+        pending_tool_use_summary=None,
+        stop_hook_active=False,
+        turn_count=1,
+        transition=None,
+        bounds=Bounds(),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ outcomes of a pass
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a pass wrote to the journal for the history, in order: fragments, results, edits, facts."""
+
+    records: tuple[Record, ...] = ()
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class UsedTools(Recorded):
+    """Calls ran, each with one result. `incomplete`: the stream broke after the completed blocks."""
+
+    incomplete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Recorded):
+    """A reply without calls."""
+
+    reply: AssistantMessage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated(Recorded):
+    """The reply hit its output limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflowed(Recorded):
+    """The request did not fit the window; `error` is withheld until recovery has failed."""
+
+    error: ModelError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRejected(Recorded):
+    """An image or document was too large; `error` is withheld until recovery has failed."""
+
+    error: ModelError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paused(Recorded):
+    """The provider wants the reply sent back unchanged to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Empty(Recorded):
+    """The reply held nothing a reader could use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Recorded):
+    """The model would not answer; no call of that reply runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted(Recorded):
+    """The query was told to stop; every open call has its synthetic result."""
+
+    phase: Literal["streaming", "tools"] = "streaming"
+
+
+@dataclass(frozen=True, slots=True)
+class HookStopped(Recorded):
+    """A hook in the tool phase stopped the continuation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked(Recorded):
+    """The hard token limit is reached and automatic compaction is off; no call was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Recorded):
+    """The model call failed for good."""
+
+    error: ModelError | None = None
+
+
+Outcome = (
+    UsedTools
+    | Answered
+    | Truncated
+    | Overflowed
+    | MediaRejected
+    | Paused
+    | Empty
+    | Refused
+    | Aborted
+    | HookStopped
+    | Blocked
+    | Failed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How to call the model of a query: prompt parts, the user context prepended at call time, sampling."""
+
+    system: tuple[str, ...]
+    user_context: str = ""
+    temperature: float | None = None
+    extra: Mapping[str, str] | None = None

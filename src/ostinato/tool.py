@@ -1,0 +1,119 @@
+"""What a tool is: a name, a schema, what a call touches, and the call itself; every default is the careful one.
+
+A call ends in exactly one `ToolOutcome`; a tool may raise anything, the executor turns it into an error result.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ostinato.messages import ResultBlock
+
+if TYPE_CHECKING:
+    from ostinato.ports import Abort, FileState, Workspace
+
+InterruptBehaviour = Literal["cancel", "block"]
+"""What happens to a running call when the user sends a new message: `cancel` ends it, `block` lets it finish."""
+
+DEFAULT_MAX_RESULT_CHARACTERS = 50_000
+"""Semantics reference, tool-result budget: 50k characters a result before it is spilled to a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a call touches. Conflicting accesses never overlap; all others may run together.
+
+    `reads` and `writes` are absolute resolved paths; a folder stands for everything below it. `exclusive` conflicts
+    with everything, an empty access with nothing.
+    """
+
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    exclusive: bool = False
+
+
+EXCLUSIVE = Access(exclusive=True)
+NO_ACCESS = Access()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a running call may use. `progress` takes text for live display: lossy, never blocks."""
+
+    tool_use_id: str
+    workspace: "Workspace"
+    files: "FileState"
+    abort: "Abort"
+    progress: Callable[[str], None]
+    forgiving_edit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """How a call ended. `content` goes to the model; `display` (JSON values) only to front ends."""
+
+    content: str | tuple[ResultBlock, ...]
+    is_error: bool = False
+    is_timed_out: bool = False
+    display: Mapping[str, Any] | None = None
+
+
+def failure(text: str) -> ToolOutcome:
+    """A call that did not do what was asked; the model reads why."""
+    return ToolOutcome(text, is_error=True)
+
+
+CallTool = Callable[[Mapping[str, Any], ToolContext], Awaitable[ToolOutcome | str]]
+ReadAccess = Callable[[Mapping[str, Any], "Workspace"], Access]
+CheckInput = Callable[[Mapping[str, Any]], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool the model may call.
+
+    `input_schema` is a JSON Schema of type object. `validate` names what is wrong with an input beyond the schema, or
+    returns None. `access` and `is_read_only` are asked with validated input; a raised exception means the careful answer.
+    """
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    call: CallTool
+    aliases: tuple[str, ...] = ()
+    validate: CheckInput = lambda _input: None
+    access: ReadAccess = lambda _input, _workspace: EXCLUSIVE
+    is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
+    interrupt_behaviour: InterruptBehaviour = "block"
+    max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS
+    flat_parameters: tuple[str, ...] = field(default=())
+    """The parameters a small model is offered, all strings; empty means all."""
+
+
+def build_tool(
+    name: str,
+    *,
+    description: str,
+    input_schema: Mapping[str, Any],
+    call: CallTool,
+    is_read_only: bool = False,
+    access: ReadAccess | None = None,
+) -> Tool:
+    """A tool from its parts. Left-out parts get the careful default: writes, runs alone, is not interrupted."""
+    return Tool(
+        name=name,
+        description=description,
+        input_schema=input_schema,
+        call=call,
+        is_read_only=lambda _input: is_read_only,
+        access=access or (lambda _input, _workspace: NO_ACCESS if is_read_only else EXCLUSIVE),
+    )
+
+
+def find_tool(tools: Sequence[Tool], name: str) -> Tool | None:
+    """The tool of that name, else of that alias (old transcripts use old names)."""
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    return next((tool for tool in tools if name in tool.aliases), None)
