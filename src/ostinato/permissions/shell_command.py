@@ -1,0 +1,58 @@
+"""What a shell text would run, as frozen data: the simple commands of every branch, or the reason why nobody can say.
+
+`None` stands for a word whose value is not static (it may be none, one or many words when the command runs).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """One redirection without its descriptor number. `target` is None for here-documents and non-static words."""
+
+    operator: str
+    target: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One program with its words. An empty `argv` is a redirection or an assignment without a program.
+
+    `env` holds the assignments before the program, in order. `globs` gives, for an index of `argv` that is None
+    only because of file name wildcards, the pattern; a reader of paths may use it, everyone else ignores it.
+    """
+
+    argv: tuple[str | None, ...]
+    redirects: tuple[Redirect, ...] = ()
+    env: tuple[tuple[str, str | None], ...] = ()
+    globs: tuple[tuple[int, str], ...] = ()
+
+    def words(self) -> tuple[str | None, ...]:
+        """`argv` with wildcard patterns in the place of the None that stands for them."""
+        patterns = dict(self.globs)
+        return tuple(patterns.get(index, word) for index, word in enumerate(self.argv))
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Every simple command that could run, substitutions included, in the order they were read."""
+
+    commands: tuple[SimpleCommand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unprovable:
+    """The text is outside the provable subset; `why` is a short phrase for people."""
+
+    why: str
+
+
+ShellReading = Proven | Unprovable
+
+
+class NotProvableError(Exception):
+    """Raised inside the reader only; `read_command` turns it into `Unprovable`."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
