@@ -8,7 +8,8 @@ OstinatoError
 ├── IllegalHistory        a request would break its provider's grammar (strict mode)
 ├── JournalError          a session file cannot be written or read
 ├── LocalModelError       the local model cannot be had or run
-└── ToolInputError        a tool call's arguments do not fit its schema
+├── ToolInputError        a tool call's arguments do not fit its schema
+└── StaleFile             a file changed since it was read; it was left as it is
 """
 
 from typing import Literal
@@ -83,6 +84,10 @@ class LocalModelError(OstinatoError):
 
 class ToolInputError(OstinatoError):
     """A tool call's arguments do not fit the tool's schema; the model gets this text back."""
+
+
+class StaleFile(OstinatoError):
+    """A file is not what was read before; nothing was written."""
 
 
 class ModelError(OstinatoError):

@@ -1,0 +1,144 @@
+"""A child's output in bounded memory: head and tail are kept, the middle is counted and, if wanted, goes to a file.
+
+Promise: whatever is fed in, memory stays near `max_bytes`, the text is valid Unicode and an omission is marked.
+"""
+
+import codecs
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+MAX_SPILL_BYTES: Final = 256 * 1024 * 1024
+"""A spill file stops growing here; the command runs on and its bytes are still counted."""
+
+MARK_BYTES: Final = 64
+"""Room taken from the window for the mark, so that marked output still fits `max_bytes`."""
+
+MAX_PROGRESS_BYTES: Final = 4096
+"""Live progress shows at most this much of the newest output at a time."""
+
+
+class OutputWindow:
+    """Takes a byte stream piece by piece and renders its head and tail as text."""
+
+    def __init__(self, max_bytes: int, spill: "SpillFile | None" = None) -> None:
+        self._head_capacity = max_bytes // 2
+        self._tail_capacity = max_bytes - self._head_capacity
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._spill = spill
+        self.total_bytes = 0
+
+    @property
+    def is_truncated(self) -> bool:
+        return self.total_bytes > self._head_capacity + self._tail_capacity
+
+    def feed(self, chunk: bytes) -> None:
+        fits_before = not self.is_truncated
+        self.total_bytes += len(chunk)
+        if self._spill is not None and self.is_truncated:
+            if fits_before:
+                self._spill.write(bytes(self._head + self._tail))
+            self._spill.write(chunk)
+        room = self._head_capacity - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        # Trimming only at twice the capacity keeps the cost per byte constant.
+        if self.is_truncated and len(self._tail) > 2 * self._tail_capacity:
+            del self._tail[: -self._tail_capacity]
+
+    def text(self) -> str:
+        """All of it, or head, mark and tail."""
+        if not self.is_truncated:
+            return bytes(self._head + self._tail).decode("utf-8", "replace")
+        head, head_bytes = _decode_head(bytes(self._head[: max(0, self._head_capacity - MARK_BYTES // 2)]))
+        tail_size = max(0, self._tail_capacity - MARK_BYTES // 2)
+        tail = _skip_split_code_point(bytes(self._tail[len(self._tail) - tail_size :]))
+        left_out = self.total_bytes - head_bytes - len(tail)
+        return f"{head}\n[... {left_out} bytes left out ...]\n{tail.decode('utf-8', 'replace')}"
+
+
+class SpillFile:
+    """A file that comes into being with its first byte and takes at most `max_bytes`.
+
+    A full disk ends the spilling, never the run: then there is no file at the end.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int = MAX_SPILL_BYTES) -> None:
+        self._folder = folder
+        self._left = max_bytes
+        self._descriptor: int | None = None
+        self.path: Path | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._left <= 0:
+            return
+        view = memoryview(data)[: self._left]
+        self._left -= len(view)
+        try:
+            self._write_all(view)
+        except OSError:
+            self._left = 0
+            self.discard()
+
+    def _write_all(self, view: memoryview) -> None:
+        if self._descriptor is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._folder)
+            self.path = Path(name)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def discard(self) -> None:
+        """Close and remove the file."""
+        self.close()
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            self.path = None
+
+
+class RecentText:
+    """The newest output, not yet shown, as text; older text makes way (progress may be lossy, never large)."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = ""
+
+    def feed(self, chunk: bytes) -> None:
+        recent = (
+            _skip_split_code_point(chunk[-MAX_PROGRESS_BYTES:]) if len(chunk) > MAX_PROGRESS_BYTES else chunk
+        )
+        if recent is not chunk:
+            self._decoder.reset()
+        self._text = (self._text + self._decoder.decode(recent))[-MAX_PROGRESS_BYTES:]
+
+    @property
+    def has_text(self) -> bool:
+        return self._text != ""
+
+    def take(self) -> str:
+        text, self._text = self._text, ""
+        return text
+
+
+def _decode_head(head: bytes) -> tuple[str, int]:
+    """The text of `head` without a code point cut off at its end, and the bytes that text stands for."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(head)
+    return text, len(head) - len(decoder.getstate()[0])
+
+
+def _skip_split_code_point(tail: bytes) -> bytes:
+    """`tail` without continuation bytes at its start: their first byte is not there."""
+    start = 0
+    while start < min(3, len(tail)) and tail[start] & 0xC0 == 0x80:
+        start += 1
+    return tail[start:]

@@ -1,0 +1,292 @@
+"""The only place that starts processes: bounded output, one deadline, and nothing left running on abort.
+
+The end of a run is the exit of the child, never the end of its output: a grandchild may hold the pipe for ever.
+Whatever ends a run early (timeout, cancellation of either kind, an error, interpreter exit) kills the whole tree
+synchronously; `process_tree` says how it is found.
+"""
+
+import atexit
+import contextlib
+import math
+import os
+import select
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from signal import SIGTERM
+from typing import Final
+
+import anyio
+
+from ostinato.errors import UsageError
+from ostinato.processes import ProcessResult
+from ostinato.sandbox.exit_watch import watch_exit
+from ostinato.sandbox.output import OutputWindow, RecentText, SpillFile
+from ostinato.sandbox.process_tree import RUN_ID_VARIABLE, ProcessTree, adopt, nested_run_id
+
+TERMINATE_GRACE_S: Final = 1.0
+"""Between SIGTERM and SIGKILL on a timeout."""
+
+DRAIN_GRACE_S: Final = 0.1
+"""How long to listen to what an exited child left behind (`> >(tee log)` speaks after the shell is gone)."""
+
+REAP_S: Final = 0.5
+"""How long an abort may wait for the killed child to be gone; one that is stuck in the kernel is left to a thread."""
+
+PROGRESS_INTERVAL_S: Final = 0.05
+"""`on_output` is called at most once in this time, and once at the end."""
+
+CHUNK_BYTES: Final = 65_536
+"""One read: the size of a pipe on Linux."""
+
+CHUNKS_A_WAKE: Final = 4
+"""Reads of one pipe before other tasks get their turn."""
+
+MAX_LEFTOVER_BYTES: Final = 256 * 1024 * 1024
+"""What processes left behind by a finished command may still write before they are killed."""
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout_s: float,
+    max_output_bytes: int = 30_000,
+    spill_dir: Path | None = None,
+    separate_stderr: bool = False,
+    stdin: bytes | None = None,
+    on_output: Callable[[str], None] | None = None,
+) -> ProcessResult:
+    """Run `argv` (no shell) in `cwd` with `env` and this run's token, and wait for its exit.
+
+    Standard input is empty unless `stdin` is given. `output` shows at most `max_output_bytes` of what the child wrote
+    (with standard error in its place, unless `separate_stderr`: then that has a window of the same size to itself).
+    Longer output also goes whole to a file in `spill_dir`, up to 256 MiB (with `separate_stderr` only standard
+    output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
+
+    `exit_code` is negative for a signal the child died of. At `timeout_s` the tree gets SIGTERM and a second later
+    SIGKILL, on cancellation SIGKILL at once. What a command left running on purpose lives on after a normal exit;
+    while it holds our output, no longer than the interpreter.
+
+    Raises UsageError when the child cannot be started: no such program or folder, not executable, arguments too long.
+    """
+    started_s = time.monotonic()
+    spill = SpillFile(spill_dir) if spill_dir is not None else None
+    output, stderr = OutputWindow(max_output_bytes, spill), OutputWindow(max_output_bytes)
+    process, pipes, tree = _start(argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin)
+    run = _Run(process, tree, dict(zip(pipes, (output, stderr), strict=False)), on_output)
+    is_done = is_own_end = False
+    try:
+        with anyio.move_on_after(timeout_s):
+            await run.until_exit()
+            is_own_end = True
+        await (run.drain() if is_own_end else run.terminate())
+        run.report(is_last=True)
+        is_done = True
+    finally:
+        run.close(is_tree_kept=is_done and is_own_end)
+        if spill is not None:
+            spill.close() if is_done else spill.discard()
+    return ProcessResult(
+        exit_code=process.returncode if is_own_end else None,
+        output=output.text(),
+        stderr=stderr.text(),
+        total_bytes=output.total_bytes + stderr.total_bytes,
+        spill_path=spill.path if spill is not None else None,
+        timed_out=not is_own_end,
+        duration_s=time.monotonic() - started_s,
+    )
+
+
+class _Run:
+    """One child from start to end; `windows` maps each pipe still open to where its bytes go."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        tree: ProcessTree,
+        windows: dict[int, OutputWindow],
+        on_output: Callable[[str], None] | None,
+    ) -> None:
+        self._process = process
+        self._tree = tree
+        self._windows = windows
+        self._on_output = on_output
+        self._recent = {pipe: RecentText() for pipe in windows}
+        self._reported_s = -math.inf
+        self._watch = watch_exit(process, windows)
+        self._at_exit = _kill_at_exit(tree)
+
+    async def until_exit(self) -> None:
+        while not self._watch.has_exited:
+            await self._step(math.inf)
+
+    async def drain(self) -> None:
+        """Take what the exited child wrote; while others hold its output, listen to them a moment longer."""
+        deadline_s = time.monotonic() + DRAIN_GRACE_S
+        self._read(tuple(self._windows))
+        while self._windows and (left_s := deadline_s - time.monotonic()) > 0:
+            await self._step(left_s)
+
+    async def terminate(self) -> None:
+        """SIGTERM to all, a moment to clean up, SIGKILL to what is left; then take what they wrote."""
+        self._tree.signal(SIGTERM)
+        with anyio.move_on_after(TERMINATE_GRACE_S):
+            await self.until_exit()
+        self._tree.kill()
+        self._read(tuple(self._windows))
+
+    def report(self, *, is_last: bool = False) -> None:
+        """Show new output, unless something was shown a moment ago."""
+        now_s = time.monotonic()
+        if self._on_output is None or (now_s < self._reported_s + PROGRESS_INTERVAL_S and not is_last):
+            return
+        for recent in self._recent.values():
+            if text := recent.take():
+                self._reported_s = now_s
+                self._on_output(text)
+
+    def close(self, *, is_tree_kept: bool) -> None:
+        """Synchronous, for `finally`: kill unless told otherwise, reap, and let go of every descriptor."""
+        if not is_tree_kept:
+            self._tree.kill()
+        _reap(self._process)
+        atexit.unregister(self._at_exit)
+        self._watch.close()
+        if is_tree_kept and self._windows:
+            _look_after(tuple(self._windows), replace(self._tree, leader=0))
+        else:
+            _close(self._windows)
+
+    async def _step(self, up_to_s: float) -> None:
+        is_text_waiting = any(recent.has_text for recent in self._recent.values())
+        self._read(await self._watch.wait(min(up_to_s, PROGRESS_INTERVAL_S) if is_text_waiting else up_to_s))
+        self.report()
+
+    def _read(self, pipes: Iterable[int]) -> None:
+        for pipe in pipes:
+            for _ in range(CHUNKS_A_WAKE):
+                try:
+                    chunk = os.read(pipe, CHUNK_BYTES)
+                except BlockingIOError:
+                    break
+                if not chunk:
+                    self._watch.forget(pipe)
+                    os.close(pipe)
+                    del self._windows[pipe]
+                    break
+                self._windows[pipe].feed(chunk)
+                if self._on_output is not None:
+                    self._recent[pipe].feed(chunk)
+
+
+def _start(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], separate_stderr: bool, stdin: bytes | None
+) -> tuple[subprocess.Popen[bytes], list[int], ProcessTree]:
+    """The child, the read ends of its pipes (output, then standard error if separate), and its tree.
+
+    Started on the calling thread: Python starts children with `vfork` and the interpreter lock held, so that a worker
+    thread would cost its hop and free nobody.
+    """
+    token = uuid.uuid4().hex
+    outer = env.get(RUN_ID_VARIABLE) or os.environ.get(RUN_ID_VARIABLE, "")
+    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as undo:
+        pipes: list[int] = []
+        write_ends: list[int] = []
+        for _ in range(2 if separate_stderr else 1):
+            read_end, write_end = os.pipe()
+            undo.callback(os.close, read_end)
+            child_ends.callback(os.close, write_end)
+            os.set_blocking(read_end, False)
+            pipes.append(read_end)
+            write_ends.append(write_end)
+        source: int = subprocess.DEVNULL
+        if stdin is not None:
+            file = child_ends.enter_context(tempfile.TemporaryFile())
+            file.write(stdin)
+            file.seek(0)
+            source = file.fileno()
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                cwd=cwd,
+                env={**env, RUN_ID_VARIABLE: nested_run_id(outer, token)},
+                stdin=source,
+                stdout=write_ends[0],
+                stderr=write_ends[1] if separate_stderr else subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            raise _explain_start(argv, cwd, error) from error
+        undo.pop_all()
+        return process, pipes, adopt(process.pid, token)
+
+
+def _explain_start(argv: Sequence[str], cwd: Path, error: Exception) -> UsageError:
+    program = argv[0] if argv else ""
+    if not argv:
+        return UsageError("no program to run: the argument list is empty")
+    if not cwd.is_dir():
+        return UsageError(f"cannot run `{program}`: no folder `{cwd}`")
+    if isinstance(error, FileNotFoundError):
+        return UsageError(f"no program named `{program}`", hint="is it installed, and is its folder in PATH?")
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return UsageError(f"cannot start `{program}`: {reason}")
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    """Leave no zombie; a child that does not die at once is waited for elsewhere."""
+    try:
+        process.wait(timeout=REAP_S)
+    except subprocess.TimeoutExpired:
+        threading.Thread(target=process.wait, daemon=True).start()
+
+
+def _look_after(pipes: tuple[int, ...], tree: ProcessTree) -> None:
+    """Read what leftovers of a finished command write, into nothing, so that they neither stall nor fill a disk."""
+    threading.Thread(target=_discard_output, args=(pipes, tree), daemon=True).start()
+
+
+def _discard_output(pipes: tuple[int, ...], tree: ProcessTree) -> None:
+    at_exit = _kill_at_exit(tree)
+    still_open, left = set(pipes), MAX_LEFTOVER_BYTES
+    poll = select.poll()
+    for pipe in pipes:
+        poll.register(pipe, select.POLLIN)
+    while still_open and left > 0:
+        for pipe, _ in poll.poll():
+            with contextlib.suppress(BlockingIOError):
+                chunk = os.read(pipe, CHUNK_BYTES)
+                left -= len(chunk)
+                if not chunk:
+                    poll.unregister(pipe)
+                    still_open.remove(pipe)
+    if still_open:
+        tree.kill()
+    _close(pipes)
+    atexit.unregister(at_exit)
+
+
+def _kill_at_exit(tree: ProcessTree) -> Callable[[], None]:
+    """Registers the killing of `tree` at interpreter exit; returns what to unregister."""
+    kill = partial(_kill_if_owner, tree, os.getpid())
+    atexit.register(kill)
+    return kill
+
+
+def _kill_if_owner(tree: ProcessTree, owner: int) -> None:
+    # A host may fork without exec; the copy's exit must not end the original's children.
+    if os.getpid() == owner:
+        tree.kill()
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -1,0 +1,99 @@
+"""The real file system and real processes behind the tools, with the promises tools rely on.
+
+Reading never waits for a writer (no FIFO, no device); replacing is atomic and keeps what a file is: its mode, its
+owner, its links. File work runs in worker threads.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyio import to_thread
+
+from ostinato.errors import UsageError
+from ostinato.processes import ProcessResult
+from ostinato.sandbox.environment import child_environment
+from ostinato.sandbox.files import read_regular_file, replace_regular_file
+from ostinato.sandbox.process import run_process
+
+
+def _own_environment() -> dict[str, str]:
+    return child_environment(os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalWorkspace:
+    """This machine, seen from `cwd`; `roots` are the folders the agent works in (links in them are followed).
+
+    `environment` is what children get; by default this process's own without its secrets. `spill_dir` is where output
+    too long for a result is kept whole; without it the rest is lost.
+    """
+
+    cwd: Path
+    roots: tuple[Path, ...]
+    environment: Mapping[str, str] = field(default_factory=_own_environment)
+    spill_dir: Path | None = None
+
+    def resolve(self, path: str) -> Path:
+        """`path` as an absolute path without `..` and without symlinks in what exists of it.
+
+        Relative paths start at `cwd`, `~` is the home folder. Raises UsageError for what no file can be called.
+        """
+        if "\0" in path:
+            raise UsageError(f"a path cannot hold a NUL character: {path!r}")
+        try:
+            os.fsencode(path)
+            expanded = Path(path).expanduser()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"a path must be valid Unicode: {path!r}") from error
+        except RuntimeError as error:
+            raise UsageError(f"no home folder for `{path}`", hint="write the path out") from error
+        return Path(os.path.realpath(self.cwd / expanded))
+
+    def is_inside(self, path: Path) -> bool:
+        """Whether `path` really lies in one of the roots: both sides resolved, compared by components."""
+        real = Path(os.path.realpath(self.cwd / path))
+        return any(real.is_relative_to(os.path.realpath(root)) for root in self.roots)
+
+    async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
+        """At most `max_bytes` from `offset`, to the end without a limit.
+
+        Raises OSError as the system gives it, UsageError for a folder, FIFO, socket or device (never opened).
+        """
+        return await to_thread.run_sync(read_regular_file, self.cwd / path, offset, max_bytes)
+
+    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
+        """Make `data` the file's content and return its hash; readers see the old bytes or the new ones.
+
+        A symlink stays: its target is replaced. Mode, owner and extended attributes are kept where possible. Missing
+        parent folders are made. Not atomic, but written in place, are a file with further hard links (they all get
+        the new content) and a file whose folder does not let us replace it.
+
+        Raises StaleFile, with nothing changed, when `expected` is given and is not the hash of the content at the moment of
+        replacing; UsageError for what is no regular file; OSError as the system gives it.
+        """
+        return await to_thread.run_sync(replace_regular_file, self.cwd / path, data, expected)
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        separate_stderr: bool = False,
+        stdin: bytes | None = None,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        """`run_process` in `cwd` with this workspace's environment."""
+        return await run_process(
+            argv,
+            cwd=self.cwd,
+            env=self.environment,
+            timeout_s=timeout_s,
+            max_output_bytes=max_output_bytes,
+            spill_dir=self.spill_dir,
+            separate_stderr=separate_stderr,
+            stdin=stdin,
+            on_output=on_output,
+        )

@@ -1,0 +1,44 @@
+"""What a child may know, and that it has nobody to ask."""
+
+import pytest
+
+from ostinato.sandbox.environment import child_environment
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SESSION_TOKEN",
+        "CLIENT_SECRET",
+        "DB_PASSWORD",
+        "PGPASSWORD",
+        "my_api_key",
+    ],
+)
+def test_secrets_do_not_reach_children(name: str):
+    assert name not in child_environment({name: "s", "PATH": "/bin"})
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "HOME", "LANG", "CI", "NO_COLOR", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK"]
+)
+def test_what_commands_need_is_kept_as_it_is(name: str):
+    assert child_environment({name: "value"})[name] == "value"
+
+
+def test_what_was_not_there_is_not_invented():
+    assert not {"CI", "NO_COLOR", "PATH"} & set(child_environment({}))
+
+
+def test_pagers_prompts_and_editors_of_the_host_are_overruled():
+    environment = child_environment({"PAGER": "less", "GIT_EDITOR": "vim", "TERM": "xterm-256color"})
+    assert environment["PAGER"] == environment["GIT_PAGER"] == "cat"
+    assert environment["GIT_EDITOR"] == "false"
+    assert environment["GIT_TERMINAL_PROMPT"] == "0"
+    assert environment["TERM"] == "dumb"
