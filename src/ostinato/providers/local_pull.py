@@ -12,7 +12,7 @@ from typing import BinaryIO, assert_never
 import anyio.to_thread
 
 from ostinato.errors import LocalModelError
-from ostinato.providers.local_models import LocalModel
+from ostinato.providers.local_models import PullableModel, model_path
 from ostinato.providers.local_part import BLOCK_BYTES, PartFile, SourceFailed, open_part, sum_of
 from ostinato.providers.local_sources import (
     Hub,
@@ -64,18 +64,13 @@ PullProgress = SourceStarted | BytesArrived | SourceGivenUp | SumVerified
 class PulledModel:
     """The file in its place. `source` is None when it was there already."""
 
-    model: LocalModel
+    model: PullableModel
     path: Path
     source: Source | None
 
 
-def model_path(model: LocalModel, folder: Path) -> Path:
-    """Where a pulled model lives under the models folder."""
-    return folder / f"{model.name}.gguf"
-
-
 async def pull_model(
-    model: LocalModel,
+    model: PullableModel,
     *,
     destination: Path,
     sources: Sequence[Source],
@@ -101,7 +96,7 @@ async def pull_model(
 
 
 async def _put_in_place(
-    model: LocalModel,
+    model: PullableModel,
     target: Path,
     sources: Sequence[Source],
     on_progress: Callable[[PullProgress], None],
@@ -122,7 +117,7 @@ async def _put_in_place(
 
 @dataclass(frozen=True, slots=True)
 class _Pull:
-    model: LocalModel
+    model: PullableModel
     part: PartFile
     on_progress: Callable[[PullProgress], None]
     tools: PullTools
@@ -206,7 +201,7 @@ def _open_source(path: Path, expected_bytes: int) -> BinaryIO:
         raise SourceFailed(error.strerror or str(error)) from error
 
 
-def _disk_error(error: OSError, model: LocalModel, destination: Path) -> LocalModelError:
+def _disk_error(error: OSError, model: PullableModel, destination: Path) -> LocalModelError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return LocalModelError(
             f"no room for `{model.name}` ({model.file_bytes:,} bytes) in `{destination}`",
@@ -218,7 +213,7 @@ def _disk_error(error: OSError, model: LocalModel, destination: Path) -> LocalMo
     )
 
 
-def _all_failed(model: LocalModel, failures: Sequence[SourceGivenUp]) -> LocalModelError:
+def _all_failed(model: PullableModel, failures: Sequence[SourceGivenUp]) -> LocalModelError:
     lines = "".join(f"\n  {describe_source(failure.source)}: {failure.reason}" for failure in failures)
     return LocalModelError(
         f"`{model.name}` could not be pulled from any source" + (lines or ": none was given"),

@@ -1,0 +1,254 @@
+"""The language of small models: one JSON action per reply, chosen from a constrained menu, and the way there and back.
+
+Pure translation: requests become a short chat and a schema, a reply's text becomes blocks. What the model wrote is never
+repaired: an action is whole, or it is no action.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
+
+import msgspec
+
+from ostinato.messages import (
+    AssistantBlock,
+    Document,
+    Image,
+    RedactedThinking,
+    ResultBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UserBlock,
+)
+from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
+
+DONE = "done"
+"""The action that ends a turn; its `answer` is the text for the user."""
+
+MAX_DESCRIPTION_CHARACTERS = 90
+MAX_SYSTEM_CHARACTERS = 400
+"""Every prompt token is paid for on a CPU, and small models get worse with prose: the whole prompt stays under 400 tokens."""
+
+MAX_OPTIONAL_OF = 3
+"""Tools with more parameters than this are offered with the required ones only: each optional one is a way to go wrong."""
+
+_SCALARS = frozenset({"string", "integer", "number", "boolean"})
+
+_INTRODUCTION = """You are a coding agent in a project folder. Answer with one JSON object: one call of one tool. \
+You get its result, then choose the next. Tools:
+{tools}
+- done(answer): call it as soon as the task is finished or the question is answered
+Look before you change something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A whole call; `input` holds its arguments."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The turn's end, with the answer."""
+
+    answer: str
+
+
+Action = Called | Finished
+
+
+# ------------------------------------------------------------------------------------------------ the menu
+
+
+def action_schema(tools: Sequence[ToolSchema]) -> dict[str, Any]:
+    """A JSON Schema that every legal action meets: flat scalar arguments, one object per tool, and `done`."""
+    done = ToolSchema(DONE, "", {"properties": {"answer": {"type": "string"}}, "required": ["answer"]})
+    return {"anyOf": [_one_action(tool) for tool in (*tools, done)]}
+
+
+def _one_action(tool: ToolSchema) -> dict[str, Any]:
+    offered = _offered_parameters(tool)
+    required = [name for name in offered if name in _required(tool)]
+    return {
+        "type": "object",
+        "properties": {"tool": {"const": tool.name}} | offered,
+        "required": ["tool", *required],
+        "additionalProperties": False,
+    }
+
+
+def _required(tool: ToolSchema) -> Sequence[str]:
+    return cast("Sequence[str]", tool.input_schema.get("required", ()))
+
+
+def _offered_parameters(tool: ToolSchema) -> dict[str, Any]:
+    properties = cast("Mapping[str, Mapping[str, Any]]", tool.input_schema.get("properties", {}))
+    has_few = len(properties) <= MAX_OPTIONAL_OF
+    return {
+        name: {key: schema[key] for key in ("type", "enum") if key in schema}
+        for name, schema in properties.items()
+        if schema.get("type") in _SCALARS and name != "tool" and (has_few or name in _required(tool))
+    }
+
+
+# ------------------------------------------------------------------------------------------------ the chat
+
+
+def chat_messages(request: ModelRequest, *, max_result_characters: int) -> list[dict[str, str]]:
+    """The request as plain chat turns. With tools, calls are written as the model writes them, and the task stands again
+    behind each result: small models forget it. Without tools (a summary, a side question) it is an ordinary chat.
+    """
+    task = _task(request.messages) if request.tools else ""
+    turns = [{"role": "system", "content": _system_prompt(request)}]
+    names: dict[str, str] = {}
+    for message in request.messages:
+        names |= {block.id: block.name for block in message.content if isinstance(block, ToolUse)}
+        lines = _lines(message, names, max_result_characters, as_actions=bool(request.tools))
+        if task and any(isinstance(block, ToolResult) for block in message.content):
+            lines = (*lines, f"Task: {task}")
+        turns.append({"role": message.role, "content": "\n\n".join(lines)})
+    return turns
+
+
+def _system_prompt(request: ModelRequest) -> str:
+    given = "\n\n".join(request.system)
+    if not request.tools:
+        return given
+    prompt = _INTRODUCTION.format(tools="\n".join(_tool_line(tool) for tool in request.tools))
+    # A prompt written for large models would drown a small one: it is left out whole, not cut somewhere.
+    return f"{prompt}\n\n{given}" if 0 < len(given) <= MAX_SYSTEM_CHARACTERS else prompt
+
+
+def _tool_line(tool: ToolSchema) -> str:
+    sentence = re.split(r"(?<=[.;:])\s|\n", tool.description.strip(), maxsplit=1)[0].rstrip(".;:")
+    if len(sentence) > MAX_DESCRIPTION_CHARACTERS:
+        sentence = sentence[:MAX_DESCRIPTION_CHARACTERS].rsplit(" ", 1)[0]
+    return f"- {tool.name}({', '.join(_offered_parameters(tool))}): {sentence}"
+
+
+def _task(messages: Sequence[RequestMessage]) -> str:
+    """The user's own last words: in the newest user message that answers no call."""
+    for message in reversed(messages):
+        if message.role == "user" and not any(isinstance(block, ToolResult) for block in message.content):
+            own = [
+                block.text
+                for block in message.content
+                if isinstance(block, Text) and not block.text.lstrip().startswith("<system-reminder>")
+            ]
+            if own:
+                return own[-1]
+    return ""
+
+
+def _lines(
+    message: RequestMessage, names: Mapping[str, str], max_characters: int, *, as_actions: bool
+) -> tuple[str, ...]:
+    if as_actions and message.role == "assistant":
+        return _as_actions(message)
+    lines = (_line(block, names, max_characters) for block in message.content)
+    return tuple(line for line in lines if line)
+
+
+def _as_actions(message: RequestMessage) -> tuple[str, ...]:
+    """Earlier replies in the form that the next one must have, whoever wrote them: prose would teach prose."""
+    calls = [_line(block, {}, 0) for block in message.content if isinstance(block, ToolUse)]
+    if calls:
+        return tuple(calls)
+    answer = "".join(block.text for block in message.content if isinstance(block, Text))
+    return (_encode(DONE, {"answer": answer}),)
+
+
+def _line(block: UserBlock | AssistantBlock, names: Mapping[str, str], max_characters: int) -> str:
+    match block:
+        case Text(text=text):
+            return text
+        case ToolUse():
+            return _encode(block.name, block.input if block.invalid_input is None else {})
+        case ToolResult():
+            return _result_line(block, names.get(block.tool_use_id, "the tool"), max_characters)
+        case Image() | Document():
+            return "[media left out: this model reads text only]"
+        case Thinking() | RedactedThinking():
+            return ""
+        case _:
+            assert_never(block)
+
+
+def _result_line(result: ToolResult, name: str, max_characters: int) -> str:
+    body = result.content if isinstance(result.content, str) else _result_text(result.content)
+    verb = "failed" if result.is_error else "gave"
+    return f"{name} {verb}:\n{shorten(body, max_characters) or '(nothing)'}"
+
+
+def _result_text(blocks: Iterable[ResultBlock]) -> str:
+    return "\n".join(block.text if isinstance(block, Text) else "[media]" for block in blocks)
+
+
+def shorten(text: str, max_characters: int) -> str:
+    """At most about `max_characters`, head and tail kept: errors stand at the end, headings at the start."""
+    if len(text) <= max_characters:
+        return text
+    head, tail = max_characters * 2 // 3, max_characters // 3
+    return f"{text[:head]}\n[… {len(text) - head - tail} characters left out …]\n{text[-tail:]}"
+
+
+def _encode(name: str, arguments: Mapping[str, Any]) -> str:
+    # Python's spacing is the one these models write themselves, so the cached prefix goes on matching.
+    return json.dumps({"tool": name} | dict(arguments), ensure_ascii=False)
+
+
+# ------------------------------------------------------------------------------------------------ the reply
+
+
+def read_action(text: str) -> Action | None:
+    """The action in a complete reply; None when it is not whole."""
+    try:
+        decoded: object = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
+    if not isinstance(decoded, dict):
+        return None
+    fields = cast("dict[str, Any]", decoded)
+    name = fields.pop("tool", None)
+    if not isinstance(name, str):
+        return None
+    if name == DONE:
+        return Finished(str(fields.get("answer", "")))
+    return Called(name, fields)
+
+
+_OPENING = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*')
+_ANSWER = re.compile(r'\s*,\s*"answer"\s*:\s*"')
+_STRING = re.compile(r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
+_LONE_SURROGATE = re.compile(r"[\ud800-\udbff]$")
+
+
+def opened_tool(text: str) -> tuple[str, int] | None:
+    """The tool that a growing reply calls, and where its arguments begin; None until that is certain."""
+    opening = _OPENING.match(text)
+    # The character behind the name's quote decides whether arguments follow.
+    if opening is None or opening.end() == len(text):
+        return None
+    return opening.group(1), opening.end()
+
+
+def growing_answer(text: str, start: int) -> str:
+    """As much of the `done` answer as is certain in a growing reply whose arguments begin at `start`."""
+    opening = _ANSWER.match(text, start)
+    string = _STRING.match(text, opening.end()) if opening else None
+    if string is None:
+        return ""
+    decoded = cast("str", json.loads(f'"{string.group()}"', strict=False))
+    return _LONE_SURROGATE.sub("", decoded)
+
+
+def input_json(text: str, start: int) -> str:
+    """The arguments of a reply so far as the text of one JSON object: the tool's name and its comma left out."""
+    rest = text[start:].lstrip()
+    return "{" + rest.removeprefix(",").lstrip()
