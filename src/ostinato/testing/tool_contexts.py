@@ -1,0 +1,31 @@
+"""The context of one tool call, made of doubles."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ostinato.ports import Abort, FileState, Workspace
+from ostinato.testing.fake_workspace import FakeWorkspace
+from ostinato.testing.manual_abort import ManualAbort
+from ostinato.testing.memory_files import MemoryFiles
+from ostinato.tool import ToolContext
+
+
+def tool_context(
+    folder: Path | None = None,
+    *,
+    tool_use_id: str = "t1",
+    workspace: Workspace | None = None,
+    files: FileState | None = None,
+    abort: Abort | None = None,
+    progress: Callable[[str], None] | None = None,
+    forgiving_edit: bool = False,
+) -> ToolContext:
+    """A context over `folder`, or over the given workspace; everything left out is a fresh double."""
+    return ToolContext(
+        tool_use_id=tool_use_id,
+        workspace=workspace or FakeWorkspace(folder or Path.cwd()),
+        files=files or MemoryFiles(),
+        abort=abort or ManualAbort(),
+        progress=progress or (lambda _text: None),
+        forgiving_edit=forgiving_edit,
+    )
