@@ -1,0 +1,31 @@
+"""Which message a transcript reader takes for the one before: the last that was written and not retracted since.
+
+This chain is for those readers alone; ostinato itself folds records in the order of the file.
+"""
+
+from collections.abc import Iterable
+
+from ostinato.codec import is_message
+from ostinato.messages import Message
+from ostinato.records import Record, Retract
+
+
+class Chain:
+    """The uuids of a session's messages, oldest first."""
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._uuids: list[str] = []
+        for record in records:
+            self.follow(record)
+
+    @property
+    def last(self) -> str | None:
+        return self._uuids[-1] if self._uuids else None
+
+    def follow(self, record: Record) -> None:
+        """Take in a record that was written."""
+        if isinstance(record, Retract):
+            gone = frozenset(record.ids)
+            self._uuids = [uuid for uuid in self._uuids if uuid not in gone]
+        elif is_message(record) and isinstance(record, Message):
+            self._uuids.append(record.uuid)

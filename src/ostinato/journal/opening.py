@@ -1,0 +1,103 @@
+"""Opening a session file for its one writer: lock, read, put damage aside, and only then append."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from ostinato.errors import JournalError
+from ostinato.journal import side_files
+from ostinato.journal.disk import Disk
+from ostinato.journal.read import BadTail, Scan, move_aside, scan
+from ostinato.journal.write import SessionWriter, lock
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session that goes on: what it held, and where its next record goes."""
+
+    writer: SessionWriter
+    found: Scan
+
+
+def create_session(
+    path: Path, *, session_id: str, cwd: str, now: Callable[[], datetime], disk: Disk | None = None
+) -> SessionWriter:
+    """A new session file and its folders, readable by the user alone. Raises OSError, or JournalError if it exists."""
+    _make_folders(path.parent)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise JournalError(
+            f"the session file `{path}` exists already", hint="resume the session, or choose another id"
+        ) from error
+    try:
+        lock(fd, path)
+    except JournalError:
+        os.close(fd)
+        raise
+    return SessionWriter(fd, path, Scan(), session_id=session_id, cwd=cwd, now=now, disk=disk or Disk())
+
+
+def reopen_session(path: Path, *, now: Callable[[], datetime], disk: Disk | None = None) -> OpenedSession:
+    """The session in the file, and its writer. A bad tail is moved aside (`found.bad_tail.moved_to`) and cut off.
+
+    Raises JournalError if the file is in use, holds no session of ours, or cannot be written.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_APPEND)
+    except OSError as error:
+        raise JournalError(f"cannot open the session file `{path}`: {error.strerror}") from error
+    try:
+        lock(fd, path)
+        found = _repaired(fd, path)
+        writer = SessionWriter(
+            fd,
+            path,
+            found,
+            session_id=found.session_id or path.stem,
+            cwd=found.cwd,
+            now=now,
+            disk=disk or Disk(),
+        )
+        writer.claim()
+    except OSError as error:
+        os.close(fd)
+        raise JournalError(f"cannot repair the session file `{path}`: {error.strerror}") from error
+    except JournalError:
+        os.close(fd)
+        raise
+    return OpenedSession(writer, found)
+
+
+def _repaired(fd: int, path: Path) -> Scan:
+    with open(fd, "rb", closefd=False) as file:
+        data = file.read()
+    found = scan(data, lambda digest: side_files.load(path, digest))
+    tail = found.bad_tail
+    if found.last_seq == 0 and b"\n" in data:
+        reason = tail.reason if tail else "it holds no record"
+        raise JournalError(
+            f"`{path}` is not a session that can be resumed: {reason}",
+            hint="the file is left as it is; start a new session",
+        )
+    if tail is not None:
+        return _without_tail(fd, path, found, tail)
+    if data and not data.endswith(b"\n"):  # a whole line that lost only its end
+        os.write(fd, b"\n")
+        return replace(found, valid_bytes=len(data) + 1)
+    return found
+
+
+def _without_tail(fd: int, path: Path, found: Scan, tail: BadTail) -> Scan:
+    moved_to = move_aside(path, tail)
+    os.ftruncate(fd, tail.offset)
+    return replace(found, bad_tail=replace(tail, moved_to=moved_to))
+
+
+def _make_folders(folder: Path) -> None:
+    """Create the folder and its missing parents, each for the user alone."""
+    missing = [folder, *folder.parents]
+    for parent in reversed([part for part in missing if not part.exists()]):
+        parent.mkdir(mode=0o700, exist_ok=True)
