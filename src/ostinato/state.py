@@ -6,7 +6,7 @@ from typing import Literal
 
 from ostinato.errors import ModelError
 from ostinato.history import History
-from ostinato.messages import NO_USAGE, AssistantMessage, Usage
+from ostinato.messages import AssistantMessage
 from ostinato.ports import (
     NO_THINKING,
     Abort,
@@ -48,6 +48,9 @@ class QueryConfig:
     sequential_tools: bool = False
     max_tool_concurrency: int = 10
     normalise_strictly: bool = False
+
+
+DEFAULT_CONFIG = QueryConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,6 @@ class Recorded:
     """What a pass wrote to the journal for the history, in order: fragments, results, edits, facts."""
 
     records: tuple[Record, ...] = ()
-    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Access:
     """What a call touches. Conflicting accesses never overlap; all others may run together.
 
     `reads` and `writes` are absolute resolved paths; a folder stands for everything below it. `exclusive` conflicts
-    with everything, an empty access with nothing.
+    with everything, an empty access only with `exclusive`.
     """
 
     reads: tuple[Path, ...] = ()

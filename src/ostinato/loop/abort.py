@@ -1,0 +1,38 @@
+"""One abort signal for a query. What must happen on abort happens synchronously, in the order of registration."""
+
+from collections.abc import Callable
+
+from ostinato.submissions import AbortReason
+
+
+class AbortSignal:
+    """Implements the `Abort` port."""
+
+    def __init__(self) -> None:
+        self._reason: AbortReason | None = None
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._next = 0
+
+    @property
+    def reason(self) -> AbortReason | None:
+        return self._reason
+
+    def abort(self, reason: AbortReason) -> None:
+        if self._reason is not None:
+            return
+        self._reason = reason
+        callbacks, self._callbacks = list(self._callbacks.values()), {}
+        for callback in callbacks:
+            callback()
+
+    def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
+        if self._reason is not None:
+            callback()
+            return lambda: None
+        key, self._next = self._next, self._next + 1
+        self._callbacks[key] = callback
+
+        def unsubscribe() -> None:
+            self._callbacks.pop(key, None)
+
+        return unsubscribe

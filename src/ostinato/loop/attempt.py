@@ -1,0 +1,110 @@
+"""One model call inside a turn: stream it, show it, start its tools; how it ended is a value.
+
+An attempt that breaks keeps what was completed. Sending again, streaming without a stream and other models come here too
+(`docs/recovery.md` once they exist); today one request is sent once.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from ostinato.errors import ModelError
+from ostinato.events import AnyModelEvent, AssistantEvent, ResponseUsage, StreamEvent
+from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.deps import Deps
+from ostinato.loop.executor import StreamingToolExecutor
+from ostinato.loop.ledger import Ledger
+from ostinato.loop.reply import Reply
+from ostinato.messages import AssistantMessage, ToolUse
+from ostinato.ports import ModelRequest
+from ostinato.records import Attempt, ResponseEnded
+from ostinato.state import QueryConfig, ToolUseContext
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The reply is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The call failed, before or during the reply."""
+
+    error: ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The query was aborted while the reply streamed."""
+
+
+AttemptEnd = Finished | Broke | Interrupted
+
+
+class Attempts:
+    """Calls the model for one turn. Owns nothing that outlives the turn."""
+
+    def __init__(
+        self,
+        deps: Deps,
+        context: ToolUseContext,
+        config: QueryConfig,
+        ledger: Ledger,
+        executor: StreamingToolExecutor,
+    ) -> None:
+        self._deps = deps
+        self._context = context
+        self._config = config
+        self._ledger = ledger
+        self._executor = executor
+
+    async def call_model(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
+        """Stream the reply into `reply`; an abort cancels the call at once, wherever it waits."""
+        end = await unless_aborted(
+            self._context.abort, lambda: self._streamed(request, reply), otherwise=Interrupted()
+        )
+        self._note(request, reply, end)
+        await self._ledger.show()
+        return end
+
+    async def _streamed(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
+        stream: AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]
+        try:
+            async with self._deps.call_model(request) as stream:
+                async for batch in stream:
+                    await self._take(batch, reply)
+        except ModelError as error:
+            return Broke(error)
+        if reply.stop is None:
+            return Broke(ModelError("the reply ended without its end mark", kind="stream_cut", retry=True))
+        return Finished()
+
+    async def _take(self, batch: Sequence[AnyModelEvent], reply: Reply) -> None:
+        """Write and show a batch, then start the calls that it completed, then show results that are there."""
+        completed: list[tuple[ToolUse, AssistantMessage]] = []
+        for event in batch:
+            self._ledger.stream(StreamEvent(event))
+            fragment = reply.take(event, self._deps.ids)
+            if fragment is not None:
+                self._ledger.record(fragment, AssistantEvent(fragment))
+                completed.extend((call, fragment) for call in fragment.tool_uses)
+        await self._ledger.show()
+        if self._config.streaming_tool_execution:
+            for call, fragment in completed:
+                self._executor.add_tool(call, fragment)
+            await self._ledger.emit(*self._executor.get_completed_results())
+
+    def _note(self, request: ModelRequest, reply: Reply, end: AttemptEnd) -> None:
+        match end:
+            case Finished():
+                stop_reason, usage = reply.stop_reason, reply.usage
+                ended = ResponseEnded(reply.response_id, request.model, usage, stop_reason)
+                shown = ResponseUsage(reply.response_id, request.model, usage, stop_reason)
+                self._ledger.record(Attempt(request.model, "ok"))
+                self._ledger.record(ended, shown)
+            case Broke(error):
+                self._ledger.record(
+                    Attempt(request.model, error.kind, error.status, error.request_id, error.message)
+                )
+            case Interrupted():
+                self._ledger.record(Attempt(request.model, "aborted"))

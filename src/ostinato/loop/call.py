@@ -1,0 +1,153 @@
+"""One tool call, step by step (semantics §14.2): find, check, ask, run, map. Every end is a value; nothing escapes.
+
+The steps before `run` may wait for a person and hold no gate; the executor admits the call between `prepared` and `run`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ostinato.errors import OstinatoError
+from ostinato.loop import results
+from ostinato.loop.cancellation import is_being_cancelled
+from ostinato.messages import Text, ToolResult, ToolUse
+from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
+from ostinato.state import ToolUseContext
+from ostinato.tool import EXCLUSIVE, Access, Tool, ToolContext, ToolOutcome, find_tool
+from ostinato.tool_input import InvalidInput, checked_input
+
+CallOutcome = Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that is known, valid and not yet asked for."""
+
+    tool: Tool
+    block: ToolUse
+    input: Mapping[str, Any]
+    access: Access
+    is_read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """How a call ended: the result for the model, the outcome for the record."""
+
+    result: ToolResult
+    outcome: CallOutcome
+    display: Mapping[str, Any] | None = None
+    denied: Denied | None = None
+
+
+def error_end(block: ToolUse, text: str, outcome: CallOutcome = "error") -> CallEnd:
+    return CallEnd(ToolResult(block.id, results.cut_error(text), is_error=True), outcome)
+
+
+def prepare_call(block: ToolUse, context: ToolUseContext) -> Prepared | CallEnd:
+    """Find the tool and check the input; never asks, never waits."""
+    tool = find_tool(context.tools, block.name)
+    if tool is None:
+        return error_end(block, results.unknown_tool(block.name, tuple(t.name for t in context.tools)))
+    if block.invalid_input is not None:
+        return error_end(block, results.invalid_json(tool.name, block.invalid_input))
+    return _checked(tool, block, block.input, context)
+
+
+def _checked(
+    tool: Tool, block: ToolUse, raw_input: Mapping[str, Any], context: ToolUseContext
+) -> Prepared | CallEnd:
+    checked = checked_input(tool, raw_input)
+    if isinstance(checked, InvalidInput):
+        return error_end(block, results.invalid_input(tool.name, checked.message))
+    try:
+        wrong = tool.validate(checked)
+    except Exception as error:
+        wrong = _described(error)
+    if wrong is not None:
+        return error_end(block, results.invalid_input(tool.name, wrong))
+    return Prepared(tool, block, checked, _access(tool, checked, context), _is_read_only(tool, checked))
+
+
+def _access(tool: Tool, checked: Mapping[str, Any], context: ToolUseContext) -> Access:
+    try:
+        return tool.access(checked, context.workspace)
+    except Exception:
+        return EXCLUSIVE
+
+
+def _is_read_only(tool: Tool, checked: Mapping[str, Any]) -> bool:
+    try:
+        return tool.is_read_only(checked)
+    except Exception:
+        return False
+
+
+async def permitted(
+    call: Prepared, permissions: Permissions, context: ToolUseContext
+) -> tuple[Prepared, Allowed] | CallEnd:
+    """Ask the gate; an input that it changed is checked again."""
+    query = PermissionQuery(call.tool, call.block.id, call.input, context.workspace, context.abort)
+    try:
+        decision = await permissions.decide(query)
+    except Exception as error:
+        return error_end(call.block, f"the permission check failed: {_described(error)}", "denied")
+    if isinstance(decision, Denied):
+        return replace(error_end(call.block, decision.message, "denied"), denied=decision)
+    if decision.updated_input is None:
+        return call, decision
+    changed = _checked(call.tool, call.block, decision.updated_input, context)
+    return changed if isinstance(changed, CallEnd) else (changed, decision)
+
+
+async def run_call(call: Prepared, context: ToolUseContext, progress: Callable[[str], None]) -> CallEnd:
+    """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
+    tool_context = ToolContext(
+        tool_use_id=call.block.id,
+        workspace=context.workspace,
+        files=context.files,
+        abort=context.abort,
+        progress=progress,
+        forgiving_edit=context.model.forgiving_edit,
+    )
+    try:
+        returned = await call.tool.call(call.input, tool_context)
+    except OstinatoError as error:
+        return error_end(call.block, str(error))
+    except Exception as error:
+        return error_end(call.block, _described(error))
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        if is_being_cancelled():
+            raise
+        return error_end(call.block, _described(error))
+    return _mapped(call, returned, context.model.max_result_characters)
+
+
+def _mapped(call: Prepared, returned: ToolOutcome | str, cap: int | None) -> CallEnd:
+    outcome = ToolOutcome(returned) if isinstance(returned, str) else returned
+    limit = min(call.tool.max_result_characters, cap or call.tool.max_result_characters)
+    content = outcome.content
+    if isinstance(content, str):
+        content = _bounded(content, limit)
+    else:
+        content = tuple(Text(_bounded(p.text, limit)) if isinstance(p, Text) else p for p in content)
+    if outcome.is_timed_out:
+        return CallEnd(ToolResult(call.block.id, content, is_error=True), "timed_out", outcome.display)
+    end: CallOutcome = "error" if outcome.is_error else "ok"
+    return CallEnd(ToolResult(call.block.id, content, outcome.is_error), end, outcome.display)
+
+
+def _bounded(text: str, limit: int) -> str:
+    clean = text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    if len(clean) <= limit:
+        return clean
+    head = limit * 2 // 3
+    tail = limit - head
+    return f"{clean[:head]}\n… {len(clean) - limit} characters left out …\n{clean[-tail:]}"
+
+
+def _described(error: BaseException) -> str:
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,64 @@
+"""The one way to be seen: a message, result or transition is written to the journal first and shown after.
+
+A batch whose sending was cancelled stays pending and is shown later, so that history and screen agree.
+"""
+
+from collections.abc import Sequence
+
+from ostinato.events import Event, StreamEvent
+from ostinato.loop.deps import Emit, Offer
+from ostinato.ports import Journal
+from ostinato.records import Record
+
+
+class Ledger:
+    """Collects, in order, what one pass writes (`records`), and shows it in batches."""
+
+    def __init__(self, journal: Journal, emit: Emit, offer: Offer) -> None:
+        self._journal = journal
+        self._emit = emit
+        self._offer = offer
+        self._pending: list[Event] = []
+        self.records: list[Record] = []
+
+    def record(self, record: Record, event: Event | None = None) -> None:
+        """Write now, synchronously; `event` is shown with the next `show()`. Raises JournalError."""
+        self._journal.write(record)
+        self.records.append(record)
+        if event is not None:
+            self._pending.append(event)
+
+    def stream(self, event: StreamEvent) -> None:
+        """A delta: shown with the next `show()`, never stored."""
+        self._pending.append(event)
+
+    async def show(self) -> None:
+        """Hand everything pending to the consumer; waits while it is behind."""
+        batch = self._pending
+        if not batch:
+            return
+        self._pending = []
+        try:
+            await self._emit(batch)
+        except BaseException:
+            self._pending = [*batch, *self._pending]
+            raise
+
+    async def record_then_emit(self, *pairs: tuple[Record, Event]) -> None:
+        for record, event in pairs:
+            self.record(record, event)
+        await self.show()
+
+    async def emit(self, *events: Event) -> None:
+        """For events that stand for nothing stored: request starts and the like."""
+        self._pending.extend(events)
+        await self.show()
+
+    def progress(self, event: Event) -> None:
+        """Show at once if the consumer keeps up, else drop it."""
+        self._offer(event)
+
+    def taken(self) -> Sequence[Record]:
+        """What was written since the last call; the transition appends it to the history."""
+        records, self.records = self.records, []
+        return records

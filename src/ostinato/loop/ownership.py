@@ -1,0 +1,72 @@
+"""Who owns the run of a bare `query()`: one root task per event loop, which lives while runs live.
+
+A generator may not hold a task group (PEP 789), and a bare `query()` has nobody else. So the first run on an event loop
+starts a root task that holds one task group; later runs join it; when the last run ends, the root ends. A host that shuts
+down its loop cancels the root like any task, and with it every run. This is the one place where a task is detached;
+`docs/decisions/0001-who-owns-a-run.md` says why.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import anyio
+import sniffio
+from anyio.abc import TaskGroup
+from anyio.lowlevel import RunVar
+
+
+class _Root:
+    """A task group that outlives the caller, not the loop."""
+
+    def __init__(self) -> None:
+        self.tasks: TaskGroup | None = None
+        self.ready = anyio.Event()
+        self.idle = anyio.Event()
+        self.runs = 0
+        self.keep: object = None
+
+    async def serve(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            self.tasks = tasks
+            self.ready.set()
+            await self.idle.wait()
+
+    async def hold(self, body: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await body()
+        finally:
+            self.runs -= 1
+            if self.runs == 0:
+                self.idle.set()
+
+
+_current: RunVar["_Root | None"] = RunVar("ostinato_root", default=None)
+
+
+async def start_owned(body: Callable[[], Awaitable[None]]) -> None:
+    """Start `body` as a task of its own on the current event loop; `body` must not raise."""
+    root = _current.get()
+    if root is None or root.idle.is_set():
+        root = _Root()
+        _current.set(root)
+        _detach(root)
+    root.runs += 1
+    try:
+        await root.ready.wait()
+        if root.tasks is None:
+            raise RuntimeError("the root task has no task group")
+        root.tasks.start_soon(root.hold, body)
+    except BaseException:
+        root.runs -= 1
+        if root.runs == 0:
+            root.idle.set()
+        raise
+
+
+def _detach(root: _Root) -> None:
+    if sniffio.current_async_library() == "trio":
+        import trio  # only where it is the host: asyncio users need not have it
+
+        trio.lowlevel.spawn_system_task(root.serve)
+    else:
+        root.keep = asyncio.get_running_loop().create_task(root.serve(), name="ostinato root")

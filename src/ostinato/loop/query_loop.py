@@ -1,0 +1,123 @@
+"""The state machine: prepare the view, take a turn, match its outcome, make one named transition, again.
+
+The loop holds no hidden state: all that a pass leaves to the next is in `State`. Every pass ends in a `Continued` with a
+reason, or the query ends in one `Terminal` with a reason; both are written before they are shown.
+"""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from ostinato.events import Terminal, Transition
+from ostinato.history import History
+from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.ledger import Ledger
+from ostinato.loop.request import max_output_tokens
+from ostinato.loop.transitions.aborted import aborted
+from ostinato.loop.transitions.answered import answered
+from ostinato.loop.transitions.failed import failed, media_rejected, overflowed, refused, truncated
+from ostinato.loop.transitions.step import End, Step, all_shown
+from ostinato.loop.transitions.used_tools import used_tools
+from ostinato.loop.turn import QueryNotes, take_turn
+from ostinato.normalise.normaliser import Normaliser
+from ostinato.records import Ended
+from ostinato.state import (
+    Aborted,
+    Answered,
+    Blocked,
+    Empty,
+    Failed,
+    HookStopped,
+    MediaRejected,
+    Outcome,
+    Overflowed,
+    Paused,
+    Refused,
+    State,
+    Truncated,
+    UsedTools,
+    initial_state,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEnd:
+    """How a query ended, and the conversation it leaves."""
+
+    terminal: Terminal
+    messages: History
+
+
+async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger) -> QueryEnd:
+    """Run one query to its end. What happens is shown through the ledger; the `Terminal` is returned, not yet shown."""
+    context = params.tool_use_context
+    state = initial_state(
+        params.messages, context, max_output_tokens_override=params.max_output_tokens_override
+    )
+    normaliser = Normaliser(context.model, strict=params.config.normalise_strictly)
+    notes = QueryNotes()
+    while True:
+        state = await _prepared(state, deps, ledger)
+        outcome = await take_turn(state, params, deps, ledger, normaliser, notes)
+        step = await _step(state, outcome, params, deps)
+        await ledger.record_then_emit(*all_shown(step.added))
+        if isinstance(step, End):
+            messages = state.messages.extend(outcome.records).extend(step.added)
+            return QueryEnd(_recorded_end(step, state, notes, ledger), messages)
+        state = step.state
+        await ledger.record_then_emit((step.transition, Transition(step.transition)))
+        notes.transitions.append(step.transition)
+        ledger.taken()
+
+
+async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps) -> Step:
+    match outcome:
+        case UsedTools():
+            return await used_tools(state, outcome, deps, params.max_turns)
+        case Answered() | Empty() | Paused():
+            return answered(outcome)
+        case Truncated():
+            return truncated(state, deps, max_output_tokens(state))
+        case Overflowed():
+            return overflowed(state, outcome, deps)
+        case MediaRejected():
+            return media_rejected(state, outcome, deps)
+        case Refused():
+            return refused(state, deps)
+        case Aborted():
+            return aborted(state, outcome, deps, params.max_turns)
+        case Failed():
+            return failed(state, outcome, deps)
+        case HookStopped():
+            return End("hook_stopped")
+        case Blocked():
+            return End("blocking_limit")
+        case _:
+            assert_never(outcome)
+
+
+async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
+    """The state after this pass's context edits, each written before the model sees its effect."""
+    edits = await unless_aborted(
+        state.tool_use_context.abort, lambda: deps.prepare_context(state.messages), otherwise=()
+    )
+    for edit in edits:
+        ledger.record(edit)
+    return replace(state, messages=state.messages.extend(ledger.taken())) if edits else state
+
+
+def _recorded_end(step: End, state: State, notes: QueryNotes, ledger: Ledger) -> Terminal:
+    error = step.error
+    terminal = Terminal(
+        reason=step.reason,
+        turn_count=step.turn_count or state.turn_count,
+        transitions=tuple(notes.transitions),
+        usage=notes.usage,
+        denials=tuple(notes.denials),
+        error=error.message if error else "",
+        hint=error.hint if error else "",
+        error_kind=error.kind if error else "",
+        status=error.status if error else None,
+    )
+    ledger.record(Ended(terminal.reason, terminal.turn_count, terminal.error))
+    return terminal

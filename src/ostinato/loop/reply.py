@@ -1,0 +1,55 @@
+"""What one response has said so far: completed blocks as fragments, and whether any of them asks for a tool."""
+
+from dataclasses import dataclass, field
+
+from ostinato.events import AnyModelEvent, BlockStop, MessageStart, MessageStop
+from ostinato.messages import AssistantMessage, ToolUse, Usage, assistant_fragment
+from ostinato.ports import Ids
+
+
+@dataclass(slots=True)
+class Reply:
+    """Grows while a response streams.
+
+    `needs_follow_up` is set by a completed `tool_use` block and by nothing else: `stop_reason` is not always right.
+    """
+
+    model: str
+    response_id: str = ""
+    assistant_messages: list[AssistantMessage] = field(default_factory=list[AssistantMessage])
+    tool_use_blocks: list[ToolUse] = field(default_factory=list[ToolUse])
+    needs_follow_up: bool = False
+    start_usage: Usage = field(default_factory=Usage)
+    stop: MessageStop | None = None
+
+    def take(self, event: AnyModelEvent, ids: Ids) -> AssistantMessage | None:
+        """Take in one event; returns the fragment if the event completed a block."""
+        match event:
+            case MessageStart():
+                self.response_id = event.response_id or ids.uuid()
+                self.start_usage = event.usage
+            case BlockStop():
+                return self._complete(event, ids)
+            case MessageStop():
+                self.stop = event
+            case _:
+                pass
+        return None
+
+    def _complete(self, event: BlockStop, ids: Ids) -> AssistantMessage:
+        if not self.response_id:
+            self.response_id = ids.uuid()
+        fragment = assistant_fragment(ids.uuid(), self.response_id, self.model, event.block)
+        self.assistant_messages.append(fragment)
+        if isinstance(event.block, ToolUse):
+            self.tool_use_blocks.append(event.block)
+            self.needs_follow_up = True
+        return fragment
+
+    @property
+    def usage(self) -> Usage:
+        return self.stop.usage if self.stop else self.start_usage
+
+    @property
+    def stop_reason(self) -> str:
+        return self.stop.stop_reason if self.stop else ""

@@ -1,0 +1,100 @@
+"""A query that runs: its channel of events, its abort signal, and its end. Whatever happens inside, it ends in one `Terminal`."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import cast
+
+import anyio
+
+from ostinato.errors import OstinatoError
+from ostinato.events import Event, Terminal
+from ostinato.history import History
+from ostinato.loop.channel import Channel
+from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.ledger import Ledger
+from ostinato.loop.ownership import start_owned
+from ostinato.loop.query_loop import query_loop
+from ostinato.ports import Abort
+
+SETTLE_S = 2.0
+"""How long leaving a run may wait for its end; the process trees are gone within that time (DESIGN §5)."""
+
+
+@dataclass(slots=True)
+class _Task:
+    """The run's own task: how to end it, and whether it has ended."""
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Run:
+    """What a consumer holds. `messages` is the conversation after the query, None if it did not end by itself."""
+
+    def __init__(self, params: QueryParams, deps: Deps) -> None:
+        self.channel: Channel[Event] = Channel()
+        self.messages: History | None = None
+        self._params = params
+        self._deps = deps
+        self._task: _Task | None = None
+
+    @property
+    def abort(self) -> Abort:
+        return self._params.tool_use_context.abort
+
+    async def start(self) -> None:
+        """Begin, in the root task of this event loop."""
+        task = _Task()
+        await start_owned(lambda: self._work(task))
+        self._task = task
+
+    async def _work(self, task: "_Task") -> None:
+        """The body of the run's own task; raises nothing but cancellation."""
+        try:
+            with task.scope:
+                terminal = await self._ended()
+                await self.channel.send((terminal,))
+        finally:
+            self.channel.close()
+            task.done.set()
+
+    async def _ended(self) -> Terminal:
+        ledger = Ledger(self._deps.journal, self.channel.send, self.channel.offer)
+        try:
+            end = await query_loop(self._params, self._deps, ledger)
+            self.messages = end.messages
+            await self._deps.journal.sync()
+        except Exception as error:
+            return internal_error(error)
+        return end.terminal
+
+    def leave(self) -> None:
+        """The consumer is gone: end everything, synchronously as far as it must be."""
+        if self._task is not None and not self._task.done.is_set():
+            self.abort.abort("consumer_left")
+            self._task.scope.cancel()
+
+    async def settled(self) -> None:
+        """Wait, within `SETTLE_S`, until nothing of the run is left."""
+        if self._task is not None:
+            with anyio.move_on_after(SETTLE_S, shield=True):
+                await self._task.done.wait()
+
+
+def internal_error(error: Exception) -> Terminal:
+    """The Terminal for what no transition foresaw: a journal that cannot be written, a bug."""
+    cause = _single(error)
+    if isinstance(cause, OstinatoError):
+        return Terminal(
+            "model_error", 0, error=cause.message, hint=cause.hint, error_kind=type(cause).__name__
+        )
+    logging.getLogger("ostinato").error("the query ended by an unforeseen error", exc_info=cause)
+    return Terminal("model_error", 0, error=f"{type(cause).__name__}: {cause}", error_kind="internal")
+
+
+def _single(error: BaseException) -> BaseException:
+    """A group of one is its one error."""
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return _single(group.exceptions[0]) if len(group.exceptions) == 1 else group
+    return error

@@ -1,0 +1,36 @@
+"""After tools: what the model should also know, the turn limit, the next turn."""
+
+from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.deps import Deps
+from ostinato.loop.transitions.step import End, Next, Step
+from ostinato.messages import MaxTurnsReached, attachment_message
+from ostinato.records import Continued
+from ostinato.state import State, UsedTools
+
+
+async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: int | None) -> Step:
+    """`max_turns = N` allows exactly N model calls: the limit is checked after the tools of the Nth."""
+    messages = state.messages.extend(outcome.records)
+    abort = state.tool_use_context.abort
+    added = tuple(
+        await unless_aborted(abort, lambda: deps.collect_attachments(messages.view()), otherwise=())
+    )
+    next_turn_count = state.turn_count + 1
+    if max_turns is not None and next_turn_count > max_turns:
+        limit = attachment_message(deps.ids.uuid(), MaxTurnsReached(max_turns, next_turn_count))
+        return End("max_turns", (*added, limit), turn_count=next_turn_count)
+    transition = Continued("next_turn", next_turn_count)
+    following = State(
+        messages=messages.extend(added),
+        tool_use_context=state.tool_use_context,
+        auto_compact_tracking=state.auto_compact_tracking,
+        max_output_tokens_recovery_count=0,
+        has_attempted_reactive_compact=False,
+        max_output_tokens_override=None,
+        pending_tool_use_summary=None,
+        stop_hook_active=state.stop_hook_active,
+        turn_count=next_turn_count,
+        transition=transition,
+        bounds=state.bounds,
+    )
+    return Next(following, transition, added)

@@ -1,0 +1,121 @@
+"""One turn: call the model, run the tools it asks for while it still speaks, and name how the turn ended."""
+
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from ostinato.errors import ModelError
+from ostinato.events import Denial, RequestStart
+from ostinato.loop import results
+from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted
+from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.executor import StreamingToolExecutor, run_tools
+from ostinato.loop.ledger import Ledger
+from ostinato.loop.reply import Reply
+from ostinato.loop.request import build_request
+from ostinato.messages import NO_USAGE, AssistantMessage, Text, ToolUse, Usage
+from ostinato.normalise.normaliser import Normaliser
+from ostinato.records import Continued
+from ostinato.state import (
+    Aborted,
+    Answered,
+    Empty,
+    Failed,
+    MediaRejected,
+    Outcome,
+    Overflowed,
+    Paused,
+    Refused,
+    State,
+    Truncated,
+    UsedTools,
+)
+
+
+@dataclass(slots=True)
+class QueryNotes:
+    """What a query gathers over its passes for its `Terminal`; no decision reads it."""
+
+    transitions: list[Continued] = field(default_factory=list[Continued])
+    denials: list[Denial] = field(default_factory=list[Denial])
+    usage: Usage = NO_USAGE
+
+
+async def take_turn(
+    state: State, params: QueryParams, deps: Deps, ledger: Ledger, normaliser: Normaliser, notes: QueryNotes
+) -> Outcome:
+    """Every call of the turn has exactly one result when this returns or raises; no task of it is left."""
+    context = state.tool_use_context
+    request = build_request(state, params, normaliser)
+    reply = Reply(context.model.id)
+    outcome: Outcome = Aborted()
+    await ledger.emit(RequestStart(request.model, state.turn_count))
+    async with anyio.create_task_group() as tasks:
+        executor = StreamingToolExecutor(tasks, context, deps, ledger, params.config)
+        unsubscribe = context.abort.on_abort(executor.cancel)
+        try:
+            attempts = Attempts(deps, context, params.config, ledger, executor)
+            end = await attempts.call_model(request, reply)
+            outcome = await _finish(end, reply, state, params, executor)
+        finally:
+            # synchronous on purpose: it also holds when the task itself is being cancelled
+            unsubscribe()
+            executor.cancel()
+            executor.close_missing(reply.tool_use_blocks, results.NOT_RUN_INTERRUPTED)
+            notes.denials.extend(executor.denials)
+            notes.usage = notes.usage.plus(reply.usage)
+        await ledger.emit(*executor.get_completed_results())
+    return replace(outcome, records=tuple(ledger.taken()))
+
+
+async def _finish(
+    end: AttemptEnd,
+    reply: Reply,
+    state: State,
+    params: QueryParams,
+    executor: StreamingToolExecutor,
+) -> Outcome:
+    """Wait for the tools if there are any, and choose the outcome; the abort check comes first (semantics §6.19)."""
+    aborted = state.tool_use_context.abort
+    if isinstance(end, Interrupted) or (aborted.reason is not None and not reply.needs_follow_up):
+        return Aborted(phase="streaming")
+    if isinstance(end, Finished) and reply.stop_reason == "refusal":
+        executor.cancel(results.REFUSED_REPLY)
+        executor.close_missing(reply.tool_use_blocks, results.REFUSED_REPLY)
+        return Refused()
+    if reply.needs_follow_up:
+        await _run_calls(reply, params, executor)
+        if aborted.reason is not None:
+            return Aborted(phase="tools")
+        return UsedTools(incomplete=isinstance(end, Broke))
+    if isinstance(end, Broke):
+        return _broken(end.error)
+    return _spoken(reply)
+
+
+async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolExecutor) -> None:
+    if params.config.streaming_tool_execution:
+        await executor.get_remaining_results()
+    else:
+        await run_tools(executor, reply.tool_use_blocks, reply.assistant_messages)
+
+
+def _broken(error: ModelError) -> Outcome:
+    if error.recover == "compact":
+        return Overflowed(error=error)
+    if error.recover == "strip_media":
+        return MediaRejected(error=error)
+    return Failed(error=error)
+
+
+def _spoken(reply: Reply) -> Outcome:
+    """A complete reply without calls."""
+    if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
+        return Truncated()
+    if reply.stop_reason == "pause_turn":
+        return Paused()
+    blocks = [block for message in reply.assistant_messages for block in message.content]
+    if not any(isinstance(b, ToolUse) or (isinstance(b, Text) and b.text.strip()) for b in blocks):
+        return Empty()
+    said = AssistantMessage(reply.assistant_messages[0].uuid, reply.response_id, reply.model, tuple(blocks))
+    return Answered(reply=said)

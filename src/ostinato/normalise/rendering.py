@@ -1,0 +1,95 @@
+"""One message of the view as the model may see it: who speaks, and which blocks. Nothing here looks at neighbours."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from ostinato.messages import (
+    AnyAttachment,
+    AssistantBlock,
+    AssistantMessage,
+    AttachmentMessage,
+    MaxTurnsReached,
+    Message,
+    RedactedThinking,
+    Reminder,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UserBlock,
+    UserMessage,
+)
+from ostinato.ports import ModelFacts
+
+MEDIA_OMITTED = "[media left out: an error result may hold only text]"
+
+
+def rendered_user_blocks(message: Message) -> tuple[UserBlock, ...]:
+    """The blocks of a message that speaks in the user role; empty for those the model never sees."""
+    match message:
+        case UserMessage():
+            return tuple(_legal_user_block(block) for block in message.content if not _is_blank(block))
+        case AttachmentMessage():
+            text = reminder_text(message.attachment)
+            return (Text(text),) if text else ()
+        case SystemMessage() | AssistantMessage():
+            return ()
+        case _:
+            assert_never(message)
+
+
+def reminder_text(attachment: AnyAttachment) -> str:
+    """An attachment as the model reads it: marked as context, so that it is not taken for the user's words."""
+    match attachment:
+        case Reminder():
+            return f"<system-reminder>\n{attachment.text.strip()}\n</system-reminder>"
+        case MaxTurnsReached():
+            return ""
+        case _:
+            assert_never(attachment)
+
+
+def rendered_assistant_blocks(message: AssistantMessage, facts: ModelFacts) -> tuple[AssistantBlock, ...]:
+    """What of a reply may be sent back to this model: no blank text, no thinking that belongs to another model."""
+    if message.is_error:
+        return ()
+    return tuple(block for block in message.content if not _is_blank(block) and _belongs(block, facts))
+
+
+def without_trailing_thinking(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
+    """Thinking may not be the last block of a message, nor stand alone."""
+    end = len(blocks)
+    while end and isinstance(blocks[end - 1], Thinking | RedactedThinking):
+        end -= 1
+    return tuple(blocks[:end])
+
+
+def _is_blank(block: UserBlock | AssistantBlock) -> bool:
+    return isinstance(block, Text) and not block.text.strip()
+
+
+def _belongs(block: AssistantBlock, facts: ModelFacts) -> bool:
+    """Opaque state is valid only for the provider and model that made it; thinking without it cannot be sent back."""
+    match block:
+        case Thinking() | RedactedThinking():
+            state = block.state
+            return state is not None and state.provider == facts.provider and state.model == facts.id
+        case Text() | ToolUse():
+            return True
+        case _:
+            assert_never(block)
+
+
+def _legal_user_block(block: UserBlock) -> UserBlock:
+    if not isinstance(block, ToolResult):
+        return block
+    if isinstance(block.content, str):
+        return (
+            block if block.content.strip() else ToolResult(block.tool_use_id, "(no output)", block.is_error)
+        )
+    if block.is_error:
+        texts = [part.text if isinstance(part, Text) else MEDIA_OMITTED for part in block.content]
+        return ToolResult(block.tool_use_id, "\n".join(texts) or "(no output)", is_error=True)
+    parts = tuple(part for part in block.content if not _is_blank(part))
+    return ToolResult(block.tool_use_id, parts or "(no output)")

@@ -1,0 +1,92 @@
+"""A query on doubles, told in one line: what the model says, which tools there are, what came out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ostinato.events import Event, Terminal
+from ostinato.history import History
+from ostinato.loop.abort import AbortSignal
+from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.query import events_of
+from ostinato.loop.run import Run
+from ostinato.messages import Message, user_prompt
+from ostinato.ports import Permissions, QuerySource, QueryTracking
+from ostinato.state import ModelSettings, QueryConfig, ToolUseContext
+from ostinato.testing import (
+    AllowAll,
+    CountingIds,
+    FakeClock,
+    FakeWorkspace,
+    MemoryFiles,
+    MemoryJournal,
+    ScriptedModel,
+    terminal,
+)
+from ostinato.tool import Tool
+
+STRICT = QueryConfig(normalise_strictly=True)
+
+
+@dataclass
+class Scene:
+    """A query that can be started; `events` fills while it is played."""
+
+    model: ScriptedModel
+    tools: Sequence[Tool] = ()
+    permissions: Permissions = field(default_factory=AllowAll)
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    config: QueryConfig = STRICT
+    max_turns: int | None = None
+    prompt: str = "go"
+    before: Sequence[Message] = ()
+    folder: Path = Path("/")
+    abort: AbortSignal = field(default_factory=AbortSignal)
+    events: list[Event] = field(default_factory=list[Event])
+    run: Run | None = None
+
+    def params(self) -> QueryParams:
+        prompt = user_prompt("prompt", self.prompt)
+        context = ToolUseContext(
+            tools=tuple(self.tools),
+            model=self.model.facts,
+            workspace=FakeWorkspace(self.folder),
+            files=MemoryFiles(),
+            abort=self.abort,
+            source=QuerySource("sdk"),
+            tracking=QueryTracking("chain"),
+        )
+        return QueryParams(
+            messages=History.empty().extend([*self.before, prompt]),
+            tool_use_context=context,
+            settings=ModelSettings(system=("You are a test.",)),
+            max_turns=self.max_turns,
+            config=self.config,
+        )
+
+    def deps(self) -> Deps:
+        return Deps(
+            call_model=self.model.stream,
+            permissions=self.permissions,
+            journal=self.journal,
+            clock=FakeClock(),
+            ids=CountingIds(),
+        )
+
+    async def play(self) -> list[Event]:
+        """Run to the end and return every event."""
+        self.run = Run(self.params(), self.deps())
+        async for event in events_of(self.run):
+            self.events.append(event)
+        return self.events
+
+    @property
+    def terminal(self) -> Terminal:
+        return terminal(self.events)
+
+    @property
+    def view(self) -> list[Message]:
+        """The conversation after the query."""
+        assert self.run is not None
+        assert self.run.messages is not None
+        return self.run.messages.view()

@@ -1,0 +1,204 @@
+"""Abort at any moment: every call has one result, the Terminal says where it struck, nothing is left running."""
+
+import anyio
+import anyio.lowlevel
+import pytest
+from tests.loop.scene import Scene
+
+from ostinato.events import ToolEnd, UserEvent
+from ostinato.messages import AssistantMessage, ToolResult, UserMessage
+from ostinato.ports import Denied
+from ostinato.submissions import AbortReason
+from ostinato.testing import (
+    AnswersAt,
+    Gate,
+    Reply,
+    RunLog,
+    ScriptedModel,
+    ScriptedPermissions,
+    call,
+    fake_tool,
+    say,
+    survives_cancellation,
+    swallows_cancellation,
+    waits_at,
+)
+from ostinato.testing.scripted_permissions import BY_TEST
+
+
+def aborts(scene_abort: "list[Scene]", reason: AbortReason = "user"):
+    """A tool behaviour that aborts the query it runs in."""
+
+    async def behave(_input: object, _context: object) -> None:
+        scene_abort[0].abort.abort(reason)
+
+    return behave
+
+
+def raises_base(error: BaseException):
+    async def behave(_input: object, _context: object) -> None:
+        raise error
+
+    return behave
+
+
+def unanswered(scene: Scene) -> set[str]:
+    calls = {c.id for m in scene.view if isinstance(m, AssistantMessage) for c in m.tool_uses}
+    answers = [
+        b.tool_use_id
+        for m in scene.view
+        if isinstance(m, UserMessage)
+        for b in m.content
+        if isinstance(b, ToolResult)
+    ]
+    assert len(answers) == len(set(answers))
+    return calls - set(answers)
+
+
+async def test_abort_before_the_first_byte_ends_as_aborted_streaming():
+    scene = Scene(ScriptedModel(Reply(Gate(), say("never"))))
+    scene.abort.abort("user")
+    await scene.play()
+    assert scene.terminal.reason == "aborted_streaming"
+    assert scene.view[-1].uuid != "prompt"
+
+
+async def test_abort_while_text_streams_keeps_completed_blocks_and_drops_the_open_one():
+    gate = Gate()
+    scene = Scene(ScriptedModel(Reply(say("first"), say("second"), holds={6: gate})))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        scene.abort.abort("user")
+    assert scene.terminal.reason == "aborted_streaming"
+    said = [m.text for m in scene.view if isinstance(m, AssistantMessage)]
+    assert said == ["first"]
+    assert scene.model.open_streams == 0
+
+
+async def test_abort_while_tools_run_answers_every_call_once():
+    scenes: list[Scene] = []
+    log = RunLog()
+    model = ScriptedModel(
+        Reply(
+            call("Wait", "t1", touches_nothing=True),
+            call("Stop", "t2", touches_nothing=True),
+            call("Wait", "t3"),
+        )
+    )
+    scene = Scene(
+        model, [fake_tool("Wait", waits_at(Gate()), log=log), fake_tool("Stop", aborts(scenes), log=log)]
+    )
+    scenes.append(scene)
+    await scene.play()
+    assert scene.terminal.reason in {"aborted_tools", "aborted_streaming"}
+    assert unanswered(scene) == set()
+    assert log.running == frozenset()
+
+
+async def test_abort_during_tools_after_the_stream_is_aborted_tools():
+    gate = Gate()
+    log = RunLog()
+    scene = Scene(
+        ScriptedModel(Reply(call("Wait", "t1"))), [fake_tool("Wait", waits_at(gate), log=log)], max_turns=1
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        while not any(type(e).__name__ == "ResponseUsage" for e in scene.events):
+            await anyio.lowlevel.checkpoint()
+        await gate.reached()
+        scene.abort.abort("user")
+    assert scene.terminal.reason == "aborted_tools"
+    assert log.ending_of("t1") == "cancelled"
+    assert [e.outcome for e in scene.events if isinstance(e, ToolEnd)] == ["cancelled"]
+    shown = [e for e in scene.events if isinstance(e, UserEvent) and e.message.origin == "tool_result"]
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize(("reason", "told"), [("user", True), ("interrupt", False)])
+async def test_only_a_hard_abort_tells_the_model_that_it_was_interrupted(reason: AbortReason, told: bool):
+    scene = Scene(ScriptedModel(Reply(say("x"))))
+    scene.abort.abort(reason)
+    await scene.play()
+    assert any(isinstance(m, UserMessage) and m.origin == "interruption" for m in scene.view) is told
+
+
+async def test_a_tool_that_swallows_the_cancellation_still_has_one_result():
+    gate = Gate()
+    scene = Scene(
+        ScriptedModel(Reply(call("Stubborn", "t1"))), [fake_tool("Stubborn", swallows_cancellation(gate))]
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        scene.abort.abort("user")
+    assert unanswered(scene) == set()
+
+
+async def test_a_denial_that_interrupts_ends_the_query():
+    denied = Denied(BY_TEST, "no, and stop", interrupt=True)
+    scene = Scene(
+        ScriptedModel(Reply(call("Look", "t1"))),
+        [fake_tool("Look")],
+        permissions=ScriptedPermissions({"Look": denied}),
+    )
+    await scene.play()
+    assert scene.terminal.reason.startswith("aborted")
+    assert [d.tool_use_id for d in scene.terminal.denials] == ["t1"]
+    assert unanswered(scene) == set()
+
+
+async def test_a_prompt_for_permission_ends_on_abort():
+    gate = Gate()
+    log = RunLog()
+    scene = Scene(
+        ScriptedModel(Reply(call("Look", "t1"))),
+        [fake_tool("Look", log=log)],
+        permissions=ScriptedPermissions({"Look": AnswersAt(gate)}),
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        scene.abort.abort("user")
+    assert log.started == ()
+    assert unanswered(scene) == set()
+
+
+async def test_the_next_query_works_on_the_history_that_an_abort_left():
+    gate = Gate()
+    scene = Scene(
+        ScriptedModel(Reply(call("Wait", "t1"), call("Wait", "t2"))), [fake_tool("Wait", waits_at(gate))]
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        scene.abort.abort("user")
+    later = Scene(ScriptedModel(Reply(say("fine"))), before=scene.view, prompt="and now")
+    await later.play()  # the strict model refuses an illegal history
+    assert later.terminal.reason == "completed"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), BaseExceptionGroup("g", [ValueError()])])
+async def test_whatever_a_tool_raises_is_one_error_result(error: BaseException):
+    scene = Scene(
+        ScriptedModel(Reply(call("Bad", "t1")), Reply(say("ok"))),
+        [fake_tool("Bad", raises_base(error))],
+    )
+    await scene.play()
+    assert scene.terminal.reason == "completed"
+    assert unanswered(scene) == set()
+
+
+async def test_a_tool_that_cannot_be_cancelled_does_not_lose_its_call():
+    gate, entered = Gate(), Gate.opened()
+    scene = Scene(
+        ScriptedModel(Reply(call("Deaf", "t1"))),
+        [fake_tool("Deaf", waits_at(entered), survives_cancellation(gate))],
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        scene.abort.abort("user")
+        await anyio.lowlevel.checkpoint()
+        gate.open()
+    assert unanswered(scene) == set()

@@ -1,0 +1,214 @@
+"""A consumer may read slowly, leave at any time, or forget the query: nothing waits for ever and nothing is left behind."""
+
+import gc
+
+import anyio
+import anyio.lowlevel
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.loop.scene import Scene
+
+from ostinato.events import Event, Terminal
+from ostinato.history import History
+from ostinato.invariants import problems
+from ostinato.loop.channel import CAPACITY_BATCHES
+from ostinato.loop.query import query
+from ostinato.messages import AssistantMessage, Message, ToolResult, UserMessage
+from ostinato.normalise.normaliser import Normaliser
+from ostinato.state import QueryConfig
+from ostinato.testing import (
+    SCRIPTED_FACTS,
+    Cut,
+    Fails,
+    Gate,
+    Reply,
+    RunLog,
+    ScriptedModel,
+    Turn,
+    call,
+    fake_tool,
+    raises,
+    say,
+    stream_cut,
+    waits_at,
+)
+
+
+async def settle() -> None:
+    """Let everything that can run, run."""
+    for _ in range(50):
+        await anyio.lowlevel.checkpoint()
+
+
+async def test_leaving_the_loop_ends_the_run_and_its_tools():
+    gate, log = Gate(), RunLog()
+    scene = Scene(ScriptedModel(Reply(call("Wait", "t1"))), [fake_tool("Wait", waits_at(gate), log=log)])
+    events = query(scene.params(), scene.deps())
+    async for event in events:
+        if type(event).__name__ == "AssistantEvent":
+            break
+    await gate.reached()
+    await events.aclose()
+    assert log.ending_of("t1") == "cancelled"
+    assert scene.model.open_streams == 0
+
+
+@pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")  # trio's own remark, rightly
+async def test_a_forgotten_generator_ends_the_run_too():
+    gate, log = Gate(), RunLog()
+    scene = Scene(ScriptedModel(Reply(call("Wait", "t1"))), [fake_tool("Wait", waits_at(gate), log=log)])
+
+    async def forget() -> None:
+        async for _ in query(scene.params(), scene.deps()):
+            if gate.is_reached:
+                return
+            await anyio.lowlevel.checkpoint()
+            if "t1" in log.started:
+                return
+
+    await forget()
+    gc.collect()
+    await settle()
+    assert log.running == frozenset()
+
+
+async def test_a_consumer_that_stops_reading_stops_the_producer_within_one_channel():
+    asked: list[int] = []
+
+    def script(_request: object, number: int) -> Turn:
+        asked.append(number)
+        return Reply(call("Look", f"t{number}"))
+
+    scene = Scene(ScriptedModel(script=script), [fake_tool("Look")])
+    events = query(scene.params(), scene.deps())
+    await anext(events)
+    await settle()
+    before = len(scene.journal.records)
+    await settle()
+    assert len(scene.journal.records) == before
+    assert len(asked) <= CAPACITY_BATCHES
+    await events.aclose()
+
+
+async def test_two_queries_share_one_event_loop_and_do_not_touch_each_other():
+    async def play(name: str, results: dict[str, str]) -> None:
+        scene = Scene(ScriptedModel(Reply(call("Look", "t1")), Reply(say(name))), [fake_tool("Look")])
+        await scene.play()
+        results[name] = scene.terminal.reason
+
+    results: dict[str, str] = {}
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(play, str(number), results)
+    assert results == {str(number): "completed" for number in range(20)}
+
+
+def test_the_interpreter_can_leave_while_a_query_runs():
+    started = RunLog()
+
+    async def main() -> None:
+        gate = Gate()
+        scene = Scene(
+            ScriptedModel(Reply(call("Wait", "t1"))), [fake_tool("Wait", waits_at(gate), log=started)]
+        )
+        held = query(scene.params(), scene.deps())
+        keep.append(held)
+        await anext(held)
+        await gate.reached()
+
+    keep: list[object] = []
+    for backend in ("asyncio", "trio"):
+        anyio.run(main, backend=backend)
+    assert started.running == frozenset()
+
+
+# ------------------------------------------------------------------ random scripts, aborts and walk-aways
+
+calls = st.sampled_from(["Look", "Fails", "Nothing", "Alone"])
+blocks = st.lists(st.one_of(st.just("text"), calls), min_size=1, max_size=4)
+turns = st.lists(
+    st.tuples(blocks, st.sampled_from(["reply", "cut", "fails", "refusal", "max_tokens"])), max_size=5
+)
+
+
+def scripted(plan: list[tuple[list[str], str]]) -> list[Turn]:
+    made: list[Turn] = []
+    for number, (parts, how) in enumerate(plan):
+        said = [say(f"t{number}") if p == "text" else call(p, f"c{number}_{i}") for i, p in enumerate(parts)]
+        if how == "fails":
+            made.append(Fails(stream_cut()))
+        elif how == "cut":
+            made.append(Cut(Reply(*said), after_events=len(parts) * 2))
+        else:
+            made.append(Reply(*said, stop_reason=None if how == "reply" else how))
+    return [*made, *(Reply(say("end")) for _ in range(6))]
+
+
+def is_sound(view: list[Message]) -> None:
+    """Everything that a later query needs: legal once a new prompt is put behind it."""
+    messages = Normaliser(SCRIPTED_FACTS, strict=True).request_messages(
+        History.empty().extend([*view, UserMessage("next", (say("next"),))])
+    )
+    assert problems(messages) == ()
+    calls = [c.id for m in view if isinstance(m, AssistantMessage) for c in m.tool_uses]
+    answers = [
+        b.tool_use_id
+        for m in view
+        if isinstance(m, UserMessage)
+        for b in m.content
+        if isinstance(b, ToolResult)
+    ]
+    assert sorted(calls) == sorted(answers)
+
+
+async def walk(scene: Scene, abort_at: int, leave_at: int) -> list[Event]:
+    events: list[Event] = []
+    stream = query(scene.params(), scene.deps())
+    async for event in stream:
+        events.append(event)
+        if len(events) == abort_at:
+            scene.abort.abort("user")
+        if len(events) == leave_at:
+            break
+    await stream.aclose()
+    return events
+
+
+def check_walk(
+    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, streaming: bool, backend: str
+) -> None:
+    log = RunLog()
+    scene = Scene(
+        ScriptedModel(*scripted(plan)),
+        [
+            fake_tool("Look", log=log),
+            fake_tool("Fails", raises(ValueError("no")), log=log),
+            fake_tool("Alone", log=log),
+        ],
+        max_turns=6,
+        config=QueryConfig(streaming_tool_execution=streaming, normalise_strictly=True),
+    )
+    events = anyio.run(walk, scene, abort_at, leave_at, backend=backend)
+    ends = [event for event in events if isinstance(event, Terminal)]
+    assert len(ends) == (1 if len(events) < leave_at or isinstance(events[-1], Terminal) else 0)
+    assert not ends or events[-1] is ends[0]
+    assert log.running == frozenset()
+    assert scene.model.open_streams == 0
+    is_sound(History.fold([*scene.params().messages.view(), *scene.journal.records]).view())
+
+
+@settings(max_examples=120, deadline=None)
+@given(turns, st.integers(0, 40), st.integers(1, 60), st.booleans())
+def test_any_script_with_any_abort_and_any_walk_away_leaves_a_sound_history_on_asyncio(
+    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, streaming: bool
+):
+    check_walk(plan, abort_at, leave_at, streaming, "asyncio")
+
+
+@settings(max_examples=120, deadline=None)
+@given(turns, st.integers(0, 40), st.integers(1, 60), st.booleans())
+def test_any_script_with_any_abort_and_any_walk_away_leaves_a_sound_history_on_trio(
+    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, streaming: bool
+):
+    check_walk(plan, abort_at, leave_at, streaming, "trio")
