@@ -1,0 +1,44 @@
+"""The last step of every built-in tool: what reaches the model is valid Unicode and no longer than the tool promised."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ostinato.tool import ToolOutcome, failure
+
+LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+"""Half a code point: legal in a Python string, in no encoding that a provider takes."""
+
+MAX_FAILURE_CHARACTERS: Final = 10_000
+"""Semantics reference, one call: an error text keeps its first and last 5,000 characters."""
+
+
+def valid_unicode(text: str) -> str:
+    """`text` with U+FFFD in place of lone surrogates."""
+    return LONE_SURROGATE.sub("\ufffd", text)
+
+
+def bounded(text: str, max_characters: int) -> str:
+    """Head and tail of `text` with a mark between them, if it is longer than `max_characters`."""
+    if len(text) <= max_characters:
+        return text
+    mark = f"\n[... {len(text) - max_characters} or more characters left out ...]\n"
+    room = max(0, max_characters - len(mark))
+    head = room - room // 2
+    return text[:head] + mark + text[len(text) - room // 2 :]
+
+
+def success(text: str, *, max_characters: int, display: Mapping[str, Any] | None = None) -> ToolOutcome:
+    """What was asked for. `display` is for front ends only."""
+    return ToolOutcome(bounded(valid_unicode(text), max_characters), display=display)
+
+
+def refusal(text: str) -> ToolOutcome:
+    """What was asked for was not done, and nothing changed."""
+    return failure(bounded(valid_unicode(text), MAX_FAILURE_CHARACTERS))
+
+
+def shown_path(path: Path, cwd: Path) -> str:
+    """`path` as the model should see it: relative inside the working folder, else absolute."""
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)

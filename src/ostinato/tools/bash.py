@@ -1,0 +1,111 @@
+"""Bash: one shell command, with a deadline, bounded output and an honest exit code."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from ostinato.ports import Workspace
+from ostinato.processes import ProcessResult
+from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access, Tool, ToolContext, ToolOutcome
+from ostinato.tools.answer import bounded, valid_unicode
+from ostinato.tools.exit_codes import describe_exit, is_benign
+from ostinato.tools.terminal_text import plain_text
+
+PROMPT: Final = """\
+Run a bash command and get its output and exit code. Each command starts anew in the working folder: cd and variables \
+do not last, so chain with &&. There is no terminal and nobody to answer prompts. For files use Read, Edit, Write, Glob and \
+Grep."""
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string"},
+        "timeout": {"type": "integer", "description": "Milliseconds (default 120000, at most 600000)"},
+        "description": {"type": "string", "description": "What it does, in 5-10 words"},
+    },
+    "required": ["command"],
+    "additionalProperties": False,
+}
+
+DEFAULT_TIMEOUT_MS: Final = 120_000
+MAX_TIMEOUT_MS: Final = 600_000
+MAX_OUTPUT_BYTES: Final = 30_000
+"""Semantics reference, Bash numbers: about 30k characters inline; head and tail, for errors stand at the end."""
+
+MAX_RESULT_CHARACTERS: Final = 32_000
+"""The output and what is said about it."""
+
+IsReadOnlyCommand = Callable[[str], bool]
+
+
+class BashInput(msgspec.Struct, frozen=True):
+    command: str
+    timeout: int = DEFAULT_TIMEOUT_MS
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadOnly:
+    """The injected proof that a command only reads, in the forms that a tool needs."""
+
+    is_read_only_command: IsReadOnlyCommand
+
+    def of_input(self, tool_input: Mapping[str, Any]) -> bool:
+        return self.is_read_only_command(str(tool_input["command"]))
+
+    def access(self, tool_input: Mapping[str, Any], _workspace: Workspace) -> Access:
+        return NO_ACCESS if self.of_input(tool_input) else EXCLUSIVE
+
+
+def bash_tool(is_read_only: IsReadOnlyCommand) -> Tool:
+    """The Bash tool. `is_read_only` must say yes only to what is proven."""
+    read_only = _ReadOnly(is_read_only)
+    return Tool(
+        name="Bash",
+        description=PROMPT,
+        input_schema=SCHEMA,
+        call=run_command,
+        access=read_only.access,
+        is_read_only=read_only.of_input,
+        max_result_characters=MAX_RESULT_CHARACTERS,
+        flat_parameters=("command",),
+    )
+
+
+async def run_command(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+    """Run the command to its end or its deadline; cancellation ends its whole tree."""
+    request = msgspec.convert(dict(tool_input), BashInput)
+    timeout_ms = min(max(request.timeout, 1), MAX_TIMEOUT_MS)
+    result = await context.workspace.run(
+        ("bash", "-c", valid_unicode(request.command)),
+        timeout_s=timeout_ms / 1000,
+        max_output_bytes=MAX_OUTPUT_BYTES,
+        on_output=lambda text: context.progress(valid_unicode(text)),
+    )
+    return _outcome(request.command, timeout_ms, result)
+
+
+def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcome:
+    is_failed = result.timed_out or not (result.exit_code == 0 or is_benign(command, result.exit_code))
+    notes: list[str] = []
+    if result.timed_out:
+        notes.append(f"[stopped: it ran longer than {timeout_ms} ms; this is the output so far]")
+    elif result.exit_code != 0:
+        notes.append(f"[{describe_exit(command, result.exit_code)}]")
+    if result.total_bytes > MAX_OUTPUT_BYTES:
+        notes.append(_size_note(result.total_bytes, result.spill_path))
+    output = plain_text(result.output).rstrip("\n")
+    if not output and not notes:
+        notes.append("[no output]")
+    text = "\n".join(filter(None, (bounded(output, MAX_OUTPUT_BYTES), *notes)))
+    return ToolOutcome(
+        bounded(valid_unicode(text), MAX_RESULT_CHARACTERS), is_error=is_failed, is_timed_out=result.timed_out
+    )
+
+
+def _size_note(total_bytes: int, spill_path: Path | None) -> str:
+    whole = f"; all of it is in {spill_path}" if spill_path is not None else ""
+    return f"[the output has {total_bytes} bytes, the middle is left out{whole}]"

@@ -1,0 +1,21 @@
+"""The built-in tools, in one fixed order: it is part of what providers cache."""
+
+from ostinato.tool import Tool
+from ostinato.tools.bash import IsReadOnlyCommand, bash_tool
+from ostinato.tools.edit import edit_tool
+from ostinato.tools.glob import glob_tool
+from ostinato.tools.grep import grep_tool
+from ostinato.tools.read import read_tool
+from ostinato.tools.write import write_tool
+
+
+def builtin_tools(*, is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...]:
+    """All of them, sorted by name. `is_read_only_command` must say yes only to what is proven."""
+    return (
+        bash_tool(is_read_only_command),
+        edit_tool(),
+        glob_tool(),
+        grep_tool(),
+        read_tool(),
+        write_tool(),
+    )

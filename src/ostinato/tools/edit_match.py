@@ -1,0 +1,160 @@
+"""Where in a file an edit applies: literal and unique; and if nowhere, the most useful reason why.
+
+Texts here have `\\n` line ends. White space is forgiven only when asked for, and only for whole lines that match in one
+place.
+"""
+
+import difflib
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ostinato.tools.line_ends import Span, line_spans, line_starts
+
+MAX_NAMED_LINES: Final = 10
+"""So many line numbers are named; further ones are counted."""
+
+MAX_COMPARED_LINES: Final = 5000
+"""Similar lines are looked for among the first so many different lines: well under a second."""
+
+MAX_SHOWN_LINE: Final = 200
+
+INDENT: Final = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The spans to replace, apart and in order, and what to put there (indentation shifted if white space was forgiven)."""
+
+    spans: tuple[Span, ...]
+    new: str
+    is_forgiven: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotMatched:
+    """Why the edit applies nowhere, or in too many places."""
+
+    reason: str
+
+
+def match_edit(
+    normal: str, old: str, new: str, *, replace_all: bool, forgiving: bool
+) -> Matched | NotMatched:
+    """Find `old` in `normal`. `replace_all` allows several places, from left to right without overlap."""
+    places = _places(normal, old, step=len(old) if replace_all else 1)
+    if len(places) == 1 or (places and replace_all):
+        return Matched(tuple((place, place + len(old)) for place in places), new)
+    if places:
+        return NotMatched(_too_many(normal, places))
+    similar = _same_but_for_white_space(normal, old)
+    if forgiving and len(similar) == 1:
+        return _forgiven(normal, old, new, similar[0])
+    return NotMatched(_not_found(normal, old, similar))
+
+
+def _places(normal: str, old: str, *, step: int) -> list[int]:
+    places: list[int] = []
+    place = normal.find(old)
+    while place >= 0:
+        places.append(place)
+        place = normal.find(old, place + step)
+    return places
+
+
+def _lines_of(old: str) -> list[str]:
+    """The lines of `old`; a final line end does not begin another."""
+    return old.removesuffix("\n").split("\n")
+
+
+def _squeezed(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _same_but_for_white_space(normal: str, old: str) -> list[int]:
+    """Indexes of the lines where whole lines begin that equal those of `old` but for white space."""
+    wanted = [_squeezed(line) for line in _lines_of(old)]
+    if not any(wanted):
+        return []
+    lines = [_squeezed(line) for line in normal.split("\n")]
+    starts = (i for i, line in enumerate(lines) if line == wanted[0])
+    return [i for i in starts if lines[i : i + len(wanted)] == wanted]
+
+
+def _forgiven(normal: str, old: str, new: str, first: int) -> Matched:
+    old_lines, spans = _lines_of(old), line_spans(normal)
+    covered = spans[first : first + len(old_lines)]
+    indents = _indents(old_lines, [normal[start:end] for start, end in covered])
+    end = covered[-1][1]
+    if old.endswith("\n") and end < len(normal):
+        end += 1
+    shifted = "\n".join(_shifted(line, indents) for line in new.split("\n"))
+    return Matched(((covered[0][0], end),), shifted, is_forgiven=True)
+
+
+def _indents(old_lines: Sequence[str], file_lines: Sequence[str]) -> dict[str, str]:
+    """Which indentation of the file answers each one of the edit; the first pair of lines wins."""
+    indents: dict[str, str] = {}
+    for old, actual in zip(old_lines, file_lines, strict=True):
+        if old.strip():
+            indents.setdefault(_indent(old), _indent(actual))
+    return indents
+
+
+def _indent(line: str) -> str:
+    found = INDENT.match(line)
+    return found[0] if found else ""
+
+
+def _shifted(line: str, indents: dict[str, str]) -> str:
+    """The line with the file's indentation: the longest known indentation that it begins with is exchanged."""
+    indent = _indent(line)
+    if not line.strip():
+        return line
+    known = max((known for known in indents if indent.startswith(known)), key=len, default=None)
+    return line if known is None else indents[known] + line[len(known) :]
+
+
+def _too_many(normal: str, places: Sequence[int]) -> str:
+    starts = line_starts(normal)
+    lines = [bisect_right(starts, place) for place in places]
+    return (
+        f"`old_string` appears {len(places)} times, at lines {_named(lines)}; "
+        "add lines around it until it is unique, or set replace_all"
+    )
+
+
+def _named(lines: Sequence[int]) -> str:
+    shown = ", ".join(str(line) for line in lines[:MAX_NAMED_LINES])
+    more = len(lines) - MAX_NAMED_LINES
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _not_found(normal: str, old: str, similar: Sequence[int]) -> str:
+    lines = normal.split("\n")
+    if similar:
+        numbers = _named([i + 1 for i in similar])
+        shown = _numbered(lines, range(similar[0], similar[0] + len(_lines_of(old))))
+        return f"`old_string` was not found; it differs only in white space at line {numbers}. The file has:\n{shown}"
+    close = _similar_lines(lines, old)
+    if not close:
+        return "`old_string` was not found, nor anything like it; Read the file again"
+    return f"`old_string` was not found. The most similar lines are:\n{_numbered(lines, close)}"
+
+
+def _similar_lines(lines: Sequence[str], old: str) -> list[int]:
+    """Indexes of up to three lines that resemble the most telling (longest) line of `old`."""
+    wanted = max((line.strip() for line in old.split("\n")), key=len)[: 2 * MAX_SHOWN_LINE]
+    index_of: dict[str, int] = {}
+    for i, line in enumerate(lines):
+        if line.strip() and len(index_of) < MAX_COMPARED_LINES:
+            index_of.setdefault(line.strip()[: 2 * MAX_SHOWN_LINE], i)
+    close = difflib.get_close_matches(wanted, list(index_of), n=3, cutoff=0.6)
+    return sorted(index_of[line] for line in close)
+
+
+def _numbered(lines: Sequence[str], indexes: Sequence[int]) -> str:
+    shown = list(indexes)[:MAX_NAMED_LINES]
+    return "\n".join(f"{i + 1}\t{lines[i][:MAX_SHOWN_LINE]}" for i in shown)

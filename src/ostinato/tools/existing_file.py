@@ -1,0 +1,73 @@
+"""The right to change a file: it is a regular file, the model has seen it, and it is still what the model saw.
+
+The proof is the hash of the bytes, never the time: a touched but equal file may be changed, a changed one whose time
+was set back may not.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from anyio import to_thread
+
+from ostinato.tool import ToolContext
+from ostinato.tools.answer import shown_path
+from ostinato.tools.file_kinds import binary_kind, not_a_file
+from ostinato.tools.line_ends import TextWithEnds, text_with_ends
+from ostinato.tools.text_encoding import TextEncoding, encoding_of, marked_encoding
+
+MAX_CHANGED_BYTES: Final = 64 * 1024 * 1024
+"""An edit holds the file several times in memory: about 0.5 GB at this size."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingFile:
+    """A file that may be changed. `content_hash` is what it must still have when the change is put in place."""
+
+    path: Path
+    content_hash: str
+    is_partial: bool
+    encoding: TextEncoding
+    text: TextWithEnds
+
+
+@dataclass(frozen=True, slots=True)
+class NotChangeable:
+    """Why a file may not be changed, with the remedy."""
+
+    reason: str
+
+
+async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> ExistingFile | NotChangeable:
+    """The file at the resolved `path`, if the model may change it. `tool` is named in the remedy."""
+    wrong = await to_thread.run_sync(not_a_file, path)
+    if wrong is not None:
+        return NotChangeable(wrong)
+    name = shown_path(path, context.workspace.cwd)
+    seen = context.files.get(path)
+    if seen is None:
+        return NotChangeable(f"`{name}` exists but you have not read it; Read it first, then {tool}")
+    data = await context.workspace.read_bytes(path, max_bytes=MAX_CHANGED_BYTES + 1)
+    if len(data) > MAX_CHANGED_BYTES:
+        return NotChangeable(f"`{name}` is larger than {MAX_CHANGED_BYTES} bytes; change it with a command")
+    content_hash = hashlib.sha256(data).hexdigest()
+    if content_hash != seen.content_hash:
+        return NotChangeable(f"`{name}` has changed on disk since you read it; Read it again, then {tool}")
+    kind = binary_kind(data, has_bom=marked_encoding(data) is not None)
+    if kind is not None:
+        return NotChangeable(f"`{name}` is {kind}, not text; change it with a command")
+    return _decoded(path, name, data, content_hash, is_partial=seen.is_partial)
+
+
+def _decoded(
+    path: Path, name: str, data: bytes, content_hash: str, *, is_partial: bool
+) -> ExistingFile | NotChangeable:
+    encoding = encoding_of(data)
+    try:
+        text = encoding.decode(data)
+    except UnicodeDecodeError as error:
+        return NotChangeable(
+            f"`{name}` is broken {encoding.name} at byte {error.start}; change it with a command"
+        )
+    return ExistingFile(path, content_hash, is_partial, encoding, text_with_ends(text))

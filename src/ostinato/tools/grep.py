@@ -1,0 +1,158 @@
+"""Grep: regular-expression search in files; the files newest first, or lines grouped by file, or counts."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+from anyio import to_thread
+
+from ostinato.ports import Workspace
+from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
+from ostinato.tools.answer import refusal, success
+from ostinato.tools.grep_output import Entry, count_entries, line_entries, page
+from ostinato.tools.ripgrep import Found, SearchFailed, run_ripgrep
+from ostinato.tools.search_scope import NoScope, SearchScope, newest_first, search_scope, searched_path
+
+PROMPT: Final = """\
+Search file contents with ripgrep (Rust regular expressions; escape literal braces: `interface\\{\\}`). Use it rather than \
+grep or rg in Bash. Ignored files are left out unless path names their folder."""
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "pattern": {"type": "string", "description": "Regular expression"},
+        "path": {"type": "string", "description": "File or folder (default: working folder)"},
+        "glob": {"type": "string", "description": "Only these files: `*.ts`, `src/**`, `!*.md`"},
+        "output_mode": {
+            "type": "string",
+            "enum": ["content", "files_with_matches", "count"],
+            "description": "Default files_with_matches; content shows lines",
+        },
+        "-A": {"type": "integer", "description": "Lines after each match"},
+        "-B": {"type": "integer", "description": "Lines before"},
+        "-C": {"type": "integer", "description": "Lines around"},
+        "context": {"type": "integer", "description": "Same as -C"},
+        "-n": {"type": "boolean", "description": "Line numbers (default true)"},
+        "-i": {"type": "boolean", "description": "Ignore case"},
+        "-o": {"type": "boolean", "description": "Only the matched text"},
+        "type": {"type": "string", "description": "File type: py, js, rust"},
+        "head_limit": {
+            "type": "integer",
+            "description": "Show so many lines or files (default 250, 0 = all)",
+        },
+        "offset": {"type": "integer", "description": "Skip so many first"},
+        "multiline": {"type": "boolean", "description": "Match across lines"},
+    },
+    "required": ["pattern"],
+    "additionalProperties": False,
+}
+
+DEFAULT_HEAD_LIMIT: Final = 250
+MAX_RESULT_CHARACTERS: Final = 30_000
+MAX_LINE_COLUMNS: Final = 500
+"""Longer lines are cut by ripgrep with its own mark: minified files would fill the result."""
+
+
+class GrepInput(msgspec.Struct, frozen=True):
+    pattern: str
+    path: str | None = None
+    glob: str | None = None
+    output_mode: Literal["content", "files_with_matches", "count"] = "files_with_matches"
+    after: int = msgspec.field(name="-A", default=0)
+    before: int = msgspec.field(name="-B", default=0)
+    around: int = msgspec.field(name="-C", default=0)
+    context: int = 0
+    with_numbers: bool = msgspec.field(name="-n", default=True)
+    ignore_case: bool = msgspec.field(name="-i", default=False)
+    only_matching: bool = msgspec.field(name="-o", default=False)
+    file_type: str | None = msgspec.field(name="type", default=None)
+    head_limit: int = DEFAULT_HEAD_LIMIT
+    offset: int = 0
+    multiline: bool = False
+
+
+def grep_tool() -> Tool:
+    """The Grep tool."""
+    return Tool(
+        name="Grep",
+        description=PROMPT,
+        input_schema=SCHEMA,
+        call=search,
+        access=_reads_the_folder,
+        is_read_only=lambda _input: True,
+        max_result_characters=MAX_RESULT_CHARACTERS,
+        flat_parameters=("pattern", "path"),
+    )
+
+
+def _reads_the_folder(tool_input: Mapping[str, Any], workspace: Workspace) -> Access:
+    request = msgspec.convert(dict(tool_input), GrepInput)
+    return Access(reads=(searched_path(workspace, request.path, request.glob),))
+
+
+async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+    """Search and show one page of what was found."""
+    request = msgspec.convert(dict(tool_input), GrepInput)
+    scope = await to_thread.run_sync(search_scope, context.workspace, request.path, request.glob)
+    if isinstance(scope, NoScope):
+        return refusal(scope.reason)
+    found = await run_ripgrep(_arguments(request, scope), context.workspace)
+    if isinstance(found, SearchFailed):
+        return refusal(found.reason)
+    entries = await _entries(request, scope, found, context.workspace)
+    text = page(
+        entries,
+        offset=max(0, request.offset),
+        limit=request.head_limit if request.head_limit > 0 else None,
+        caveats=found.caveats,
+        is_grouped=request.output_mode == "content",
+        max_characters=MAX_RESULT_CHARACTERS,
+    )
+    return success(text, max_characters=MAX_RESULT_CHARACTERS)
+
+
+def _arguments(request: GrepInput, scope: SearchScope) -> list[str]:
+    arguments = ["--with-filename", "--no-heading", "--crlf", f"--regexp={request.pattern}"]
+    match request.output_mode:
+        case "files_with_matches":
+            arguments.append("--files-with-matches")
+        case "count":
+            arguments.append("--count")
+        case "content":
+            arguments += _content_arguments(request)
+    if request.ignore_case:
+        arguments.append("--ignore-case")
+    if request.multiline:
+        arguments += ["--multiline", "--multiline-dotall"]
+    arguments += [f"--type={request.file_type}"] if request.file_type else scope.type_arguments()
+    return [*arguments, "--", scope.argument]
+
+
+def _content_arguments(request: GrepInput) -> list[str]:
+    around = max(request.around, request.context, 0)
+    after, before = max(request.after, around), max(request.before, around)
+    arguments = [
+        "--line-number",
+        f"--max-columns={MAX_LINE_COLUMNS}",
+        "--max-columns-preview",
+        f"--after-context={after}",
+        f"--before-context={before}",
+    ]
+    return [*arguments, "--only-matching"] if request.only_matching else arguments
+
+
+async def _entries(request: GrepInput, scope: SearchScope, found: Found, workspace: Workspace) -> list[Entry]:
+    """What a page consists of."""
+    match request.output_mode:
+        case "files_with_matches":
+            printed = [path for path in found.output.split("\0")[:-1] if scope.takes(path)]
+            files = await to_thread.run_sync(newest_first, printed, workspace.cwd)
+            return [Entry(path) for path in files]
+        case "count":
+            return sorted(entry for entry in count_entries(found.output) if scope.takes(entry.path))
+        case "content":
+            entries = line_entries(found.output, with_numbers=request.with_numbers)
+            # ripgrep searches files in parallel; pages need one order. The sort is stable within a file.
+            return sorted(
+                (entry for entry in entries if scope.takes(entry.path)), key=lambda entry: entry.path
+            )

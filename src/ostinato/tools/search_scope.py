@@ -1,0 +1,82 @@
+"""Where a search looks: a folder or file, and a pattern for the files in it; shared by Glob and Grep."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.ports import Workspace
+from ostinato.tools.file_pattern import FilePattern, parse_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """`argument` is the path as ripgrep gets it; its answers begin with `prefix`. `pattern` None means all files."""
+
+    path: Path
+    argument: str
+    prefix: str
+    pattern: FilePattern | None
+
+    def takes(self, printed_path: str) -> bool:
+        """Whether a path that ripgrep printed fits the pattern."""
+        return self.pattern is None or self.pattern.matches(printed_path.removeprefix(self.prefix))
+
+    def type_arguments(self) -> tuple[str, ...]:
+        """Restrict ripgrep to names that can fit, without overruling ignore files."""
+        if self.pattern is None or self.pattern.name_glob is None:
+            return ()
+        return (f"--type-add=wanted:{self.pattern.name_glob}", "--type=wanted")
+
+
+@dataclass(frozen=True, slots=True)
+class NoScope:
+    """Why there is nowhere to search."""
+
+    reason: str
+
+
+def search_scope(workspace: Workspace, path: str | None, glob: str | None) -> SearchScope | NoScope:
+    """Raises UsageError for what cannot be a path. Touches the file system: to be called in a thread."""
+    try:
+        pattern = parse_pattern(glob) if glob else None
+    except ValueError as error:
+        return NoScope(f"bad glob pattern: {error}")
+    base = workspace.resolve(path or ".")
+    if base.is_file():
+        return SearchScope(base, _argument(base, workspace.cwd), "", None)
+    if not base.is_dir():
+        what = "is neither a file nor a folder" if base.exists() else "does not exist"
+        return NoScope(f"`{path}` {what}")
+    if pattern is not None and pattern.folder:
+        base = workspace.resolve(str(base / pattern.folder))
+        if not base.is_dir():
+            return NoScope(f"`{pattern.folder}` is not a folder, so nothing matches `{glob}`")
+    argument = os.path.join(_argument(base, workspace.cwd), "")
+    return SearchScope(base, argument, argument, pattern)
+
+
+def searched_path(workspace: Workspace, path: str | None, glob: str | None) -> Path:
+    """What a search may read, before anything is looked at."""
+    base = workspace.resolve(path or ".")
+    try:
+        folder = parse_pattern(glob).folder if glob else ""
+    except ValueError:
+        folder = ""
+    return workspace.resolve(str(base / folder))
+
+
+def _argument(path: Path, cwd: Path) -> str:
+    """Relative inside the working folder; the leading `./` keeps a name from being taken for an option."""
+    return f"./{path.relative_to(cwd)}" if path.is_relative_to(cwd) else str(path)
+
+
+def newest_first(printed_paths: list[str], cwd: Path) -> list[str]:
+    """Sorted by time of change, ties by name; a file that is gone by now comes last. To be called in a thread."""
+
+    def age(printed_path: str) -> tuple[int, str]:
+        try:
+            return -os.stat(cwd / printed_path).st_mtime_ns, printed_path
+        except (OSError, ValueError):
+            return 0, printed_path
+
+    return sorted(printed_paths, key=age)
