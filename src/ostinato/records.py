@@ -116,6 +116,18 @@ class ToolStarted(Fact, frozen=True, tag="tool_started"):
     input: Any = None
 
 
+class FileIntended(Fact, frozen=True, tag="file_intended"):
+    """Written just before a started call replaces a file: SHA-256 of its bytes before (empty: no file) and after.
+
+    After a crash the file's own bytes then tell whether the change was made.
+    """
+
+    tool_use_id: str
+    path: str
+    before: str
+    after: str
+
+
 class ToolFinished(Fact, frozen=True, tag="tool_finished"):
     """How the call ended; its result is the message record before."""
 
@@ -158,6 +170,7 @@ AnyFact = (
     | ResponseEnded
     | Attempt
     | ToolStarted
+    | FileIntended
     | ToolFinished
     | PermissionDecided
     | Aborted

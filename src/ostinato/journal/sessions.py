@@ -1,0 +1,161 @@
+"""Starting, finding, resuming and copying sessions by what a person knows of them: a folder, an id or its beginning.
+
+A home that cannot be written is no error: the session runs unkept and says so.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from ostinato.codec import ForeignLine, SealedLine, decode_line
+from ostinato.errors import JournalError, UsageError
+from ostinato.journal.opening import create_session
+from ostinato.journal.places import project_folder, session_file
+from ostinato.journal.read import read_session, renamed
+from ostinato.journal.unkept import MemoryOnly, Unkept
+from ostinato.journal.write import SessionWriter
+from ostinato.messages import Text, UserMessage
+
+_LOOK_BYTES: Final = 65_536
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}")
+_MAX_PROMPT_CHARACTERS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session in a listing. `prompt` is the beginning of the first thing the user asked."""
+
+    session_id: str
+    path: Path
+    modified: datetime
+    size_bytes: int
+    title: str
+    tag: str
+    prompt: str
+
+
+def start_session(
+    root: Path | None, cwd: Path, session_id: str, *, now: Callable[[], datetime]
+) -> SessionWriter | Unkept:
+    """A new session of the folder. Raises JournalError if the id is taken, UsageError if it is none."""
+    if not _ID.fullmatch(session_id):
+        raise UsageError(
+            f"`{session_id}` cannot be a session id", hint="use a UUID, or letters, digits and hyphens"
+        )
+    if root is None:
+        return _unkept("there is no home folder; set OSTINATO_HOME to keep sessions")
+    path = session_file(root, cwd, session_id)
+    try:
+        return create_session(path, session_id=session_id, cwd=str(cwd), now=now)
+    except OSError as error:
+        return _unkept(f"`{path}` cannot be created: {error.strerror}")
+
+
+def list_sessions(root: Path | None, cwd: Path | None = None) -> tuple[SessionSummary, ...]:
+    """The sessions of a folder, or of all folders, newest first; those without a prompt or title are left out."""
+    found = [summary for path in _files(root, cwd) if (summary := _summary(path)) is not None]
+    return tuple(sorted(found, key=lambda summary: (summary.modified, summary.session_id), reverse=True))
+
+
+def newest_session(root: Path | None, cwd: Path) -> Path:
+    """The file of the folder's newest session. Raises UsageError if there is none."""
+    found = list_sessions(root, cwd)
+    if not found:
+        raise UsageError(
+            f"there is no session to continue in `{cwd}`",
+            hint="start one without --continue, or resume one of another folder by its id",
+        )
+    return found[0].path
+
+
+def find_session(root: Path | None, name: str, cwd: Path | None = None) -> Path:
+    """The file of the session with this id, or the one whose id begins so or whose title is this.
+
+    Looks in the folder's sessions first, then in all. Raises UsageError if none or several fit.
+    """
+    for place in (cwd, None) if cwd is not None else (None,):
+        fitting = _fitting(root, name, place)
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            ids = ", ".join(sorted(path.stem for path in fitting)[:5])
+            raise UsageError(f"several sessions fit `{name}`: {ids}", hint="give more of the id")
+    raise UsageError(f"there is no session `{name}`", hint="list the sessions to see their ids")
+
+
+def copy_session(
+    source: Path, root: Path | None, cwd: Path, session_id: str, *, now: Callable[[], datetime]
+) -> SessionWriter | Unkept:
+    """A fork: a new session that begins with everything the source holds; the source stays as it is.
+
+    Raises JournalError if the source cannot be read, or holds records of a later version that a copy would lose.
+    """
+    found = read_session(source)
+    if found.unknown:
+        raise JournalError(
+            f"`{source}` holds {len(found.unknown)} records of a later version",
+            hint="update ostinato to fork this session",
+        )
+    writer = start_session(root, cwd, session_id, now=now)
+    if isinstance(writer, SessionWriter):
+        for record in found.records:
+            writer.write(record)
+    return writer
+
+
+def _unkept(reason: str) -> Unkept:
+    return Unkept(f"this session is not kept: {reason}", MemoryOnly())
+
+
+def _files(root: Path | None, cwd: Path | None) -> Iterable[Path]:
+    if root is None:
+        return ()
+    if cwd is not None:
+        return project_folder(root, cwd).glob("*.jsonl")
+    return root.glob("projects/*/*.jsonl")
+
+
+def _fitting(root: Path | None, name: str, cwd: Path | None) -> list[Path]:
+    paths = list(_files(root, cwd))
+    exact = [path for path in paths if path.stem == name]
+    if exact or not name:
+        return exact[:1]
+    beginning = [path for path in paths if path.stem.startswith(name)]
+    return beginning or [summary.path for summary in list_sessions(root, cwd) if summary.title == name]
+
+
+def _summary(path: Path) -> SessionSummary | None:
+    """What the first and last 64 KiB tell, or None if that names nothing."""
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            head = file.read(_LOOK_BYTES)
+            file.seek(max(len(head), status.st_size - _LOOK_BYTES))
+            tail = file.read(_LOOK_BYTES)
+    except OSError:
+        return None
+    prompt, names = "", ForeignLine(custom_title="", tag="")
+    for line in (*head.split(b"\n"), *tail.split(b"\n")):
+        if (is_name := b'"custom-title"' in line or line.startswith(b'{"type":"tag"')) or not prompt:
+            found = decode_line(line)
+            if isinstance(found, ForeignLine) and is_name:
+                names = renamed(names, found)
+            elif isinstance(found, SealedLine) and not prompt:
+                prompt = _prompt(found)
+    title = names.custom_title or ""
+    if not prompt and not title:
+        return None
+    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+    return SessionSummary(path.stem, path, modified, status.st_size, title, names.tag or "", prompt)
+
+
+def _prompt(line: SealedLine) -> str:
+    record = line.record
+    if not isinstance(record, UserMessage) or record.is_meta or record.origin != "prompt":
+        return ""
+    text = " ".join(block.text for block in record.content if isinstance(block, Text))
+    return " ".join(text.split())[:_MAX_PROMPT_CHARACTERS]

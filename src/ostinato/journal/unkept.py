@@ -1,0 +1,26 @@
+"""A journal that keeps nothing, for a machine without a writable home: the run goes on and says so."""
+
+from dataclasses import dataclass
+
+from ostinato.records import Record
+
+
+class MemoryOnly:
+    """Implements the Journal port by forgetting; the history in memory is all there is."""
+
+    def write(self, record: Record) -> None:
+        """Accepted and not kept."""
+
+    async def sync(self) -> None:
+        """There is nothing to sync."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unkept:
+    """The session cannot be kept; `reason` is one sentence for the user."""
+
+    reason: str
+    journal: MemoryOnly
