@@ -1,0 +1,256 @@
+"""The Anthropic Messages wire: request bodies out of `ModelRequest`, and the shapes of its stream events.
+
+A body is joined from bytes that are cached per message; cache marks are put on while joining, so that they are counted
+where it matters: on the wire. At most four, never on thinking blocks or blank text.
+"""
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from ostinato.messages import (
+    AssistantBlock,
+    Document,
+    Image,
+    ProviderState,
+    RedactedThinking,
+    ResultBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UserBlock,
+)
+from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
+from ostinato.providers.encoded import EncodedBytes
+from ostinato.providers.lenient_json import encode
+
+CACHE_MARK = b',"cache_control":{"type":"ephemeral"}}'
+BLOCKS_BETWEEN_MARKS = 15
+"""The service looks about 20 blocks back from a mark for what it has cached; 15 leaves room."""
+
+MAX_MESSAGE_MARKS = 3
+"""Of the four marks that a request may carry; the other one closes tools and system prompt."""
+
+MIN_THINKING_TOKENS = 1024
+
+
+# ------------------------------------------------------------------------------------------------ stream events
+
+
+NOTHING = msgspec.Raw(b"")
+
+
+class WireUsage(msgspec.Struct, frozen=True, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class WireMessage(msgspec.Struct, frozen=True):
+    id: str | None = None
+    model: str | None = None
+    usage: WireUsage | None = None
+
+
+class WireBlock(msgspec.Struct, frozen=True):
+    """What a block starts with; some servers leave everything out but type, id and name."""
+
+    type: str = ""
+    id: str | None = None
+    name: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    input: dict[str, Any] | None = None
+
+
+class WireDelta(msgspec.Struct, frozen=True, gc=False):
+    """A block's delta, or the message's at its end."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    stop_reason: str | None = None
+
+
+class WireEvent(msgspec.Struct, frozen=True):
+    """Any event of the stream: one shape for all, so that a kind that is new to us decodes too."""
+
+    type: str = ""
+    index: int = 0
+    delta: WireDelta | None = None
+    content_block: WireBlock | None = None
+    message: WireMessage | None = None
+    usage: WireUsage | None = None
+    error: msgspec.Raw = NOTHING
+    request_id: str | None = None
+
+
+EVENT_DECODER = msgspec.json.Decoder(WireEvent)
+
+
+# ------------------------------------------------------------------------------------------------ request bodies
+
+
+class AnthropicBodies:
+    """Encodes requests to one model; remembers the bytes of the messages, tools and system prompts it has seen."""
+
+    def __init__(self, facts: ModelFacts) -> None:
+        self._facts = facts
+        self._encoded = EncodedBytes()
+
+    def body(self, request: ModelRequest) -> bytes:
+        """The request body. Work grows with what is new; only the joining grows with the history."""
+        parts = [b'{"model":', encode(request.model), b',"max_tokens":%d' % request.max_output_tokens]
+        parts.append(_sampling(request, self._facts))
+        has_system = any(text.strip() for text in request.system)
+        if request.tools:
+            tools = self._encoded.of(request.tools, _encode_tools)
+            parts += [b',"tools":[', tools if has_system else _with_mark(tools), b"]"]
+        if has_system:
+            system = self._encoded.of(request.system, _encode_system)
+            parts += [b',"system":[', _with_mark(system), b"]"]
+        parts += [b',"messages":[', b",".join(self._messages(request.messages)), b'],"stream":true}']
+        return b"".join(parts)
+
+    def _messages(self, messages: Sequence[RequestMessage]) -> list[bytes]:
+        marks = mark_places(messages)
+        of, plain = self._encoded.of, self._encode_plain
+        parts = [
+            of(message, plain) if index not in marks else self._encode(message, marks[index])
+            for index, message in enumerate(messages)
+        ]
+        # A turn that held nothing but another model's thinking has nothing to say here.
+        return [part for part in parts if part]
+
+    def _encode_plain(self, message: RequestMessage) -> bytes:
+        return self._encode(message, frozenset())
+
+    def _encode(self, message: RequestMessage, marked: frozenset[int]) -> bytes:
+        blocks: list[bytes] = []
+        for index, block in enumerate(message.content):
+            wire = _wire_block(block, self._facts)
+            if wire is not None:
+                encoded = encode(wire)
+                blocks.append(_with_mark(encoded) if index in marked else encoded)
+        if not blocks:
+            return b""
+        return b'{"role":"%s","content":[%s]}' % (message.role.encode(), b",".join(blocks))
+
+
+def mark_places(messages: Sequence[RequestMessage]) -> dict[int, frozenset[int]]:
+    """Where cache marks go: message index to block indexes.
+
+    One at the very end; in a long last turn (the newest reply and its results) one more about every 15 blocks, so that
+    the service still finds what the call before had cached.
+    """
+    places: dict[int, frozenset[int]] = {}
+    blocks_since_mark, count = BLOCKS_BETWEEN_MARKS, 0
+    for message_index in range(len(messages) - 1, max(len(messages) - 3, -1), -1):
+        content = messages[message_index].content
+        for block_index in range(len(content) - 1, -1, -1):
+            if blocks_since_mark >= BLOCKS_BETWEEN_MARKS and _may_carry_mark(content[block_index]):
+                places[message_index] = places.get(message_index, frozenset()) | {block_index}
+                blocks_since_mark, count = 0, count + 1
+                if count == MAX_MESSAGE_MARKS:
+                    return places
+            blocks_since_mark += 1
+    return places
+
+
+def _may_carry_mark(block: UserBlock | AssistantBlock) -> bool:
+    if isinstance(block, Text):
+        return bool(block.text.strip())
+    return not isinstance(block, Thinking | RedactedThinking)
+
+
+def _with_mark(blocks: bytes) -> bytes:
+    """The last of the encoded blocks gets a cache mark."""
+    return blocks[:-1] + CACHE_MARK
+
+
+def _sampling(request: ModelRequest, facts: ModelFacts) -> bytes:
+    """Thinking and temperature, which exclude one another."""
+    budget = min(request.thinking.budget_tokens, request.max_output_tokens - 1)
+    if facts.thinking_form == "adaptive" and request.thinking.budget_tokens > 0:
+        return b',"thinking":{"type":"adaptive"}'
+    if facts.thinking_form == "budget" and budget >= MIN_THINKING_TOKENS:
+        return b',"thinking":{"type":"enabled","budget_tokens":%d}' % budget
+    if request.temperature is not None and facts.takes_temperature:
+        return b',"temperature":' + encode(request.temperature)
+    return b""
+
+
+def _encode_system(system: tuple[str, ...]) -> bytes:
+    return b",".join(encode(Text(text)) for text in system if text.strip())
+
+
+def _encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:
+    return b",".join(
+        encode({
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": dict(tool.input_schema),
+        })
+        for tool in tools
+    )
+
+
+def _wire_block(block: UserBlock | AssistantBlock, facts: ModelFacts) -> object | None:
+    """What goes on the wire for `block`; None for thinking that this model did not sign, which is left out whole."""
+    match block:
+        case Text() | Image() | Document():
+            return _wire_content(block)
+        case ToolUse():
+            return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)}
+        case ToolResult():
+            content = (
+                block.content
+                if isinstance(block.content, str)
+                else [_wire_content(part) for part in block.content]
+            )
+            result: dict[str, object] = {
+                "type": "tool_result",
+                "tool_use_id": block.tool_use_id,
+                "content": content,
+            }
+            return result | {"is_error": True} if block.is_error else result
+        case Thinking():
+            if block.state is None or not _is_own(block.state, facts):
+                return None
+            return {"type": "thinking", "thinking": block.thinking, "signature": block.state.data}
+        case RedactedThinking():
+            return (
+                {"type": "redacted_thinking", "data": block.state.data}
+                if _is_own(block.state, facts)
+                else None
+            )
+        case _:
+            assert_never(block)
+
+
+def _wire_content(block: ResultBlock) -> object:
+    match block:
+        case Text():
+            return block
+        case Image():
+            return {"type": "image", "source": _source(block)}
+        case Document():
+            document: dict[str, object] = {"type": "document", "source": _source(block)}
+            return document | {"title": block.title} if block.title else document
+        case _:
+            assert_never(block)
+
+
+def _source(block: Image | Document) -> dict[str, str]:
+    return {"type": "base64", "media_type": block.media_type, "data": block.data}
+
+
+def _is_own(state: ProviderState, facts: ModelFacts) -> bool:
+    return state.provider == facts.provider and state.model == facts.id

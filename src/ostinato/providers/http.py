@@ -1,0 +1,198 @@
+"""One HTTP client for each adapter: made when first needed, kept so that connections live on, its failures translated.
+
+A request is sent once. Whoever reads a reply to its end keeps the connection; whoever leaves early closes it.
+Importing this module loads the HTTP library: adapters do so with their first request.
+"""
+
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import anyio
+import anyio.lowlevel
+import httpx2
+
+from ostinato.errors import ConfigurationError, ModelError
+from ostinato.providers.address import proxy_for
+from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettings
+
+KEEPALIVE_S = 60.0
+"""How long an idle connection waits for the next turn: tools run in between."""
+
+DRAIN_S = 1.0
+MAX_DRAIN_BYTES = 64 * 1024
+"""What may still follow the last event: a terminator, a late usage note. More is no longer worth the connection."""
+
+
+class HttpReply:
+    """An answer whose body is still arriving, chunk by chunk."""
+
+    def __init__(self, url: str, response: httpx2.Response) -> None:
+        self.url = url
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self.is_finished = False
+        self._response = response
+        is_encoded = response.headers.get("content-encoding", "identity") != "identity"
+        self._chunks: AsyncGenerator[bytes] = response.aiter_bytes() if is_encoded else response.aiter_raw()
+
+    async def next_chunk(self) -> bytes | None:
+        """The next bytes as the network brings them, None at the end. Raises `ModelError` when the connection breaks."""
+        try:
+            return await anext(self._chunks)
+        except StopAsyncIteration:
+            self.is_finished = True
+            return None
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise reading_error(error, self.url) from error
+
+    async def read_failure(self) -> HttpFailure:
+        """The answer as a failure to classify; what cannot be read any more is left out."""
+        body = bytearray()
+        try:
+            while len(body) < MAX_ERROR_BYTES and (chunk := await self.next_chunk()) is not None:
+                body += chunk
+        except ModelError:
+            pass  # the status alone still says what happened
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return HttpFailure(self.url, self.status, headers, bytes(body[:MAX_ERROR_BYTES]), datetime.now(UTC))
+
+    async def drain(self) -> None:
+        """Read what is left, a little and not for long, so that the connection can serve the next request."""
+        if self.is_finished:
+            return
+        drained_bytes = 0
+        try:
+            with anyio.move_on_after(DRAIN_S):
+                while drained_bytes <= MAX_DRAIN_BYTES and (chunk := await self.next_chunk()) is not None:
+                    drained_bytes += len(chunk)
+        except ModelError:
+            pass  # the reply itself is complete; the next request will open a new connection
+
+    async def aclose(self) -> None:
+        await self._chunks.aclose()
+        await self._response.aclose()
+
+
+class HttpClient:
+    """Posts bodies to one address. Made without cost; the connection pool comes with the first request."""
+
+    def __init__(self, url: str, settings: HttpSettings) -> None:
+        self.url = url
+        self._settings = settings
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: object = None
+
+    @asynccontextmanager
+    async def post(self, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[HttpReply]:
+        """Send once and give the reply as it comes. Raises `ModelError` if there is none."""
+        try:
+            client = self._open()
+            request = client.build_request("POST", self.url, headers=dict(headers), content=body)
+            response = await client.send(request, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise sending_error(error, self.url) from error
+        reply = HttpReply(self.url, response)
+        try:
+            yield reply
+        finally:
+            await reply.aclose()
+
+    async def aclose(self) -> None:
+        """Close idle connections; the next request would open new ones."""
+        client, self._client = self._client, None
+        if client is not None and self._loop == anyio.lowlevel.current_token():
+            await client.aclose()
+
+    def _open(self) -> httpx2.AsyncClient:
+        # Connections belong to the event loop that made them: a model that outlives its loop starts with fresh ones.
+        loop = anyio.lowlevel.current_token()
+        if self._client is None or self._loop != loop:
+            self._client, self._loop = _new_client(self.url, self._settings), loop
+        return self._client
+
+
+def _new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
+    proxy = proxy_for(url, settings.environment)
+    return httpx2.AsyncClient(
+        headers={
+            "user-agent": "ostinato",
+            "accept": "text/event-stream",
+            "accept-encoding": "identity",
+            **settings.extra_headers,
+        },
+        timeout=httpx2.Timeout(
+            settings.read_timeout_s, connect=settings.connect_timeout_s, write=settings.write_timeout_s
+        ),
+        # The callers bound how much runs at once; a second bound here would only let them wait for one another.
+        limits=httpx2.Limits(
+            max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEEPALIVE_S
+        ),
+        proxy=proxy,
+        # The environment is the one we were given, read here: never a second look at the process's own.
+        trust_env=False,
+        verify=_trust(url, proxy, settings.environment),
+    )
+
+
+def _trust(url: str, proxy: str | None, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
+    """Whom to believe. Plain http needs no certificates, and reading them costs tens of milliseconds."""
+    if url.startswith("http://") and not (proxy or "").startswith("https://"):
+        return False
+    file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")
+    if not file and not folder:
+        return True
+    try:
+        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the certificates in `{file or folder}` cannot be read: {error}",
+            hint="`SSL_CERT_FILE` names a file of trusted certificates in PEM form",
+        ) from error
+
+
+def sending_error(error: Exception, url: str) -> ModelError:
+    """No answer came: which address, and what to look at."""
+    if _is_certificate_error(error):
+        return ModelError(
+            f"the certificate of `{url}` is not trusted: {error}",
+            kind="connection",
+            hint="set `SSL_CERT_FILE` to a file with the certificate authority of your network or proxy",
+        )
+    if isinstance(error, httpx2.TimeoutException):
+        return ModelError(
+            f"no answer from `{url}` in time ({type(error).__name__})", kind="timeout", retry=True
+        )
+    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol | ValueError):
+        return ModelError(
+            f"`{url}` is no usable address: {error}",
+            kind="connection",
+            hint="a base URL looks like `http://127.0.0.1:8080`",
+        )
+    return ModelError(
+        f"cannot reach `{url}`: {str(error) or type(error).__name__}",
+        kind="connection",
+        retry=True,
+        hint="check the base URL, the network and the proxy settings",
+    )
+
+
+def reading_error(error: Exception, url: str) -> ModelError:
+    """The answer broke off."""
+    if isinstance(error, httpx2.TimeoutException):
+        return ModelError(f"`{url}` went quiet in the middle of its reply", kind="timeout", retry=True)
+    return ModelError(
+        f"the connection to `{url}` broke in the middle of the reply: {str(error) or type(error).__name__}",
+        kind="stream_cut",
+        retry=True,
+    )
+
+
+def _is_certificate_error(error: BaseException) -> bool:
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return "CERTIFICATE_VERIFY_FAILED" in str(error)

@@ -1,0 +1,76 @@
+"""JSON at a foreign boundary: fast when it is sound, and still safe when it holds half surrogate pairs or bad bytes.
+
+Whatever comes in or goes out, the strings of the engine and the bytes on the wire are valid Unicode afterwards.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+Wire = TypeVar("Wire")
+
+
+def valid_text(text: str) -> str:
+    """`text` with surrogate pairs put together and lone halves replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def decode_as(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
+    """Decode `data`, once more with care if it does not decode at once. Raises `msgspec.DecodeError`."""
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # Bytes that are no UTF-8, or half a surrogate pair: both are legal enough for a person to read on.
+        repaired = _repaired(data)
+        if repaired is None:
+            raise
+        return decoder.decode(repaired)
+
+
+def encode(value: object) -> bytes:
+    """Compact JSON, valid UTF-8 whatever the strings hold."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_with_valid_text(msgspec.to_builtins(value, str_keys=True)))
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that `text` holds, or None if it holds no complete object."""
+    data = valid_text(text).encode()
+    try:
+        value: object = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        repaired = _repaired(data)
+        if repaired is None:
+            return None
+        value = msgspec.json.decode(repaired)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _repaired(data: bytes) -> bytes | None:
+    """The same JSON with valid text, or None if it is no JSON. Nesting too deep to read is no JSON either."""
+    try:
+        value: object = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+        return msgspec.json.encode(_with_valid_text(value))
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"`{name}` is no JSON")
+
+
+def _with_valid_text(value: object) -> object:
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, object]", value)
+        return {valid_text(key): _with_valid_text(item) for key, item in entries.items()}
+    if isinstance(value, list | tuple):
+        return [_with_valid_text(item) for item in cast("list[object]", value)]
+    return value
