@@ -42,7 +42,12 @@ from ostinato.testing.scripted_permissions import (
     DenyAll,
     ScriptedPermissions,
 )
+from ostinato.testing.strict_anthropic import anthropic_problems, find_anthropic_problems
+from ostinato.testing.strict_openai import find_openai_problems, openai_problems
+from ostinato.testing.strict_server import ServedRequest, StrictServer
 from ostinato.testing.tool_contexts import tool_context
+from ostinato.testing.wire_rules import Problem, WireRules
+from ostinato.testing.wire_turn import HttpError, OnWire, RawStream, WireTurn, heartbeats
 
 __all__ = [
     "ALLOWED",
@@ -59,24 +64,37 @@ __all__ = [
     "FakeWorkspace",
     "Finished",
     "Gate",
+    "HttpError",
     "ManualAbort",
     "MemoryFiles",
     "MemoryJournal",
+    "OnWire",
+    "Problem",
+    "RawStream",
     "Reply",
     "RunLog",
     "ScriptExhausted",
     "ScriptedModel",
     "ScriptedPermissions",
+    "ServedRequest",
     "Started",
+    "StrictServer",
     "Turn",
+    "WireRules",
+    "WireTurn",
     "access_in_input",
     "answers",
+    "anthropic_problems",
     "broken_call",
     "call",
     "call_with",
     "fake_tool",
+    "find_anthropic_problems",
+    "find_openai_problems",
+    "heartbeats",
     "kind",
     "kinds",
+    "openai_problems",
     "played",
     "raises",
     "reports",

@@ -42,7 +42,7 @@ class ScriptExhausted(AssertionError):
 
 
 class ScriptedModel:
-    """The Model port, played from turns: the first request gets the first turn, and so on.
+    """The Model port, played from turns: the first legal request gets the first turn, and so on.
 
     `script` is asked instead of a list: a function of the request and its number, from 1. `is_strict` raises
     `IllegalHistory` for a request that breaks the rules; turn it off where its cost would be measured.
@@ -59,6 +59,7 @@ class ScriptedModel:
     ) -> None:
         self.requests: list[ModelRequest] = []
         self.open_streams = 0
+        self._played = 0
         self._turns = turns
         self._script = script
         self._facts = facts
@@ -77,16 +78,17 @@ class ScriptedModel:
     @property
     def turns_left(self) -> int:
         """How many turns of the list were not asked for."""
-        return max(0, len(self._turns) - len(self.requests))
+        return max(0, len(self._turns) - self._played)
 
     @asynccontextmanager
     async def stream(
         self, request: ModelRequest
     ) -> AsyncGenerator[AsyncIterator[Sequence[AnyModelEvent]], None]:
         self.requests.append(request)
-        number = len(self.requests)
         if self._is_strict and (found := request_problems(request, self._facts)):
             raise IllegalHistory(found)
+        self._played += 1
+        number = self._played
         turn = self._turn(request, number)
         await anyio.lowlevel.checkpoint()
         if isinstance(turn, Fails):

@@ -1,0 +1,226 @@
+"""What the Chat Completions API (and the compatible servers) refuse with a 400: rules V1 to V9 on a request body."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ostinato.testing.wire_json import as_dict, as_dicts, as_list, as_text
+from ostinato.testing.wire_rules import (
+    DEFAULT_RULES,
+    TOOL_NAME,
+    Problem,
+    WireRules,
+    cache_mark_problems,
+    estimated_tokens,
+    image_problems,
+    is_blank,
+    twice,
+)
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+INSTRUCTIONS = frozenset({"system", "developer"})
+
+Messages = Sequence[dict[str, Any]]
+
+
+def openai_problems(body: dict[str, Any], rules: WireRules = DEFAULT_RULES) -> tuple[str, ...]:
+    """The texts of all problems of a Chat Completions request; empty for a legal one."""
+    return tuple(problem.message for problem in find_openai_problems(body, rules))
+
+
+def find_openai_problems(body: dict[str, Any], rules: WireRules = DEFAULT_RULES) -> tuple[Problem, ...]:
+    """The same with the rule that each problem breaks."""
+    messages = as_dicts(body.get("messages"))
+    return (
+        *_role_problems(messages),
+        *_pair_problems(messages),
+        *_call_problems(messages),
+        *_content_problems(messages),
+        *_reasoning_problems(messages, rules),
+        *cache_mark_problems(body),
+        *_window_problems(body, rules),
+        *_tool_problems(as_dicts(body.get("tools"))),
+        *_parameter_problems(body, rules),
+        *image_problems(_images(messages)),
+    )
+
+
+def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return as_dicts(message.get("tool_calls")) if message.get("role") == "assistant" else []
+
+
+def _role_problems(messages: Messages) -> Iterable[Problem]:
+    roles = [as_text(message.get("role")) for message in messages]
+    for index, role in enumerate(roles):
+        if role not in ROLES:
+            text = f"Invalid value: '{role}'. Supported values are: {', '.join(sorted(ROLES))}."
+            yield Problem("V3", text, "invalid_value", f"messages[{index}].role")
+    spoken = [role for role in roles if role not in INSTRUCTIONS]
+    if not spoken:
+        yield Problem("V3", "Invalid 'messages': at least one user message is required.", param="messages")
+    elif spoken[0] == "assistant":
+        text = "Conversation roles must start with user: the first message after the system messages is the assistant's."
+        yield Problem("V3", text, param="messages")
+    if roles[: len(roles) - len(spoken)] != [role for role in roles if role in INSTRUCTIONS]:
+        yield Problem("V3", "System message must be at the beginning.", param="messages")
+
+
+def _pair_problems(messages: Messages) -> Iterable[Problem]:
+    waiting: list[str] = []
+    answered: list[str] = []
+    for index, message in enumerate(messages):
+        if message.get("role") == "tool":
+            call = as_text(message.get("tool_call_id"))
+            if call in waiting:
+                waiting.remove(call)
+                answered.append(call)
+                continue
+            yield _unexpected_result(index, call, is_second=call in answered)
+            continue
+        yield from _unanswered(index, waiting)
+        waiting = [as_text(call.get("id")) for call in _calls(message)]
+        answered = []
+    yield from _unanswered(len(messages), waiting)
+
+
+def _unanswered(index: int, waiting: list[str]) -> Iterable[Problem]:
+    if waiting:
+        text = (
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+            f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(waiting)}"
+        )
+        yield Problem("V1", text, param=f"messages.[{index}].role")
+
+
+def _unexpected_result(index: int, call: str, *, is_second: bool) -> Problem:
+    what = f" Duplicate response for tool_call_id '{call}'." if is_second else ""
+    text = "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
+    return Problem("V1", text + what, param=f"messages.[{index}].role")
+
+
+def _call_problems(messages: Messages) -> Iterable[Problem]:
+    seen: set[str] = set()
+    for index, message in enumerate(messages):
+        for place, call in enumerate(_calls(message)):
+            where = f"messages[{index}].tool_calls[{place}]"
+            one = as_text(call.get("id"))
+            if not one:
+                text = f"Invalid '{where}.id': empty string. Expected a string with minimum length 1, but got an empty string instead."
+                yield Problem("V2", text, "empty_string", f"{where}.id")
+            elif one in seen:
+                text = f"Invalid '{where}.id': '{one}' is used by another call. Tool call ids must be unique."
+                yield Problem("V2", text, "invalid_value", f"{where}.id")
+            seen.add(one)
+            yield from _argument_problems(where, as_dict(call.get("function")))
+
+
+def _argument_problems(where: str, function: dict[str, Any]) -> Iterable[Problem]:
+    if not TOOL_NAME.fullmatch(as_text(function.get("name"))):
+        text = f"Invalid '{where}.function.name': string does not match pattern '^{TOOL_NAME.pattern}$'."
+        yield Problem("V7", text, "invalid_value", f"{where}.function.name")
+    try:
+        arguments = msgspec.json.decode(as_text(function.get("arguments")))
+    except msgspec.DecodeError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        text = f"Invalid '{where}.function.arguments': expected a string that holds a JSON object."
+        yield Problem("shape", text, "invalid_value", f"{where}.function.arguments")
+
+
+def _content_problems(messages: Messages) -> Iterable[Problem]:
+    for index, message in enumerate(messages):
+        content, where = message.get("content"), f"messages[{index}].content"
+        if message.get("role") == "tool":
+            if content is None:
+                yield Problem("V3", f"Invalid '{where}': expected a string, got null.", "invalid_type", where)
+        elif content is None or content == []:
+            if not _calls(message):
+                text = f"Invalid value for 'content': expected a string, got {'null' if content is None else '[]'}."
+                yield Problem("V3", text, "invalid_type", where)
+        else:
+            yield from _blank_problems(where, content, may_be_empty=bool(_calls(message)))
+
+
+def _blank_problems(where: str, content: object, *, may_be_empty: bool) -> Iterable[Problem]:
+    texts = [content] if isinstance(content, str) else _part_texts(content)
+    for text in texts:
+        if is_blank(text) and not (may_be_empty and content == ""):
+            message = f"Invalid '{where}': text content must contain non-whitespace text."
+            yield Problem("V3", message, "invalid_value", where)
+
+
+def _part_texts(content: object) -> list[str]:
+    return [as_text(part.get("text")) for part in as_dicts(content) if part.get("type") == "text"]
+
+
+def _reasoning_problems(messages: Messages, rules: WireRules) -> Iterable[Problem]:
+    for index, message in enumerate(messages):
+        where = f"messages[{index}].reasoning_content"
+        if rules.reasoning_content == "required" and _calls(message) and "reasoning_content" not in message:
+            text = f"Missing '{where}': the reasoning must be passed back with its tool calls."
+            yield Problem("V4", text, "missing_required_parameter", where)
+        if rules.reasoning_content == "refused" and "reasoning_content" in message:
+            yield Problem("V4", f"Unrecognized '{where}'.", "unknown_parameter", where)
+
+
+def _window_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem]:
+    asked = body.get("max_completion_tokens", body.get("max_tokens", 0))
+    output = asked if isinstance(asked, int) else 0
+    tokens = estimated_tokens(body.get("messages"), body.get("tools"))
+    window = f"This model's maximum context length is {rules.context_window} tokens. However, "
+    if output > rules.max_output_tokens:
+        text = f"max_tokens is too large: {output}. This model supports at most {rules.max_output_tokens} completion tokens."
+        yield Problem("V6", text, "invalid_value", "max_tokens")
+    if tokens > rules.context_window:
+        text = f"{window}your messages resulted in {tokens} tokens. Please reduce the length of the messages."
+        yield Problem("V6", text, "context_length_exceeded", "messages")
+    elif tokens + output > rules.context_window:
+        text = (
+            f"{window}you requested {tokens + output} tokens ({tokens} in the messages, {output} in the completion). "
+            "Please reduce the length of the messages or completion."
+        )
+        yield Problem("V6", text, "context_length_exceeded", "messages")
+
+
+def _tool_problems(tools: list[dict[str, Any]]) -> Iterable[Problem]:
+    names = [as_text(as_dict(tool.get("function")).get("name")) for tool in tools]
+    for place, (tool, name) in enumerate(zip(tools, names, strict=True)):
+        schema = as_dict(as_dict(tool.get("function")).get("parameters"))
+        where = f"tools[{place}].function"
+        if not TOOL_NAME.fullmatch(name):
+            text = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^{TOOL_NAME.pattern}$'."
+            yield Problem("V7", text, "invalid_value", f"{where}.name")
+        if schema.get("type") != "object" or {"anyOf", "oneOf", "allOf"} & schema.keys():
+            text = f"Invalid schema for function '{name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf' at the top level."
+            yield Problem("V7", text, "invalid_function_parameters", f"{where}.parameters")
+    for name in twice(names):
+        yield Problem(
+            "V7", f"Invalid 'tools': the function name '{name}' is used twice.", "invalid_value", "tools"
+        )
+
+
+def _parameter_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem]:
+    if "temperature" in body and not rules.takes_temperature and body["temperature"] != 1:
+        text = f"Unsupported value: 'temperature' does not support {body['temperature']} with this model. Only the default (1) value is supported."
+        yield Problem("V8", text, "unsupported_value", "temperature")
+    for name in ("max_tokens", "max_completion_tokens"):
+        if name in body and rules.output_parameter not in {None, name}:
+            text = f"Unsupported parameter: '{name}' is not supported with this model. Use '{rules.output_parameter}' instead."
+            yield Problem("V8", text, "unsupported_parameter", name)
+    if "tools" in body and not as_list(body["tools"]):
+        yield Problem("V8", "[] is too short - 'tools'", "invalid_value", "tools")
+    for name in ("tool_choice", "parallel_tool_calls"):
+        if name in body and not as_list(body.get("tools")):
+            text = f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified."
+            yield Problem("V8", text, "invalid_value", name)
+
+
+def _images(messages: Messages) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for index, message in enumerate(messages):
+        for place, part in enumerate(as_dicts(message.get("content"))):
+            url = as_text(as_dict(part.get("image_url")).get("url"))
+            if url.startswith("data:"):
+                found.append((f"messages[{index}].content[{place}].image_url", url.partition(",")[2]))
+    return found
