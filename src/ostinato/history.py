@@ -226,21 +226,24 @@ def _joined(head: AssistantMessage, fragment: AssistantMessage) -> AssistantMess
     return msgspec.structs.replace(
         head,
         content=head.content + fragment.content,
-        block_ids=head.block_ids + fragment.block_ids,
+        block_ids=_sources(head) + _sources(fragment),
         is_incomplete=head.is_incomplete or fragment.is_incomplete,
     )
 
 
+def _sources(message: UserMessage | AssistantMessage) -> tuple[str, ...]:
+    """The id that brought each block; the message's own where nothing was joined to it yet."""
+    return message.block_ids or (message.uuid,) * len(message.content)
+
+
 def _results_alone(message: UserMessage) -> UserMessage:
-    ids = message.block_ids or (message.uuid,) * len(message.content)
-    return msgspec.structs.replace(message, block_ids=ids, display=None)
+    return msgspec.structs.replace(message, block_ids=_sources(message), display=None)
 
 
 def _results_joined(held: UserMessage, more: UserMessage, order: dict[str, int]) -> UserMessage:
-    more = _results_alone(more)
     pairs = [
-        *zip(held.content, held.block_ids, strict=True),
-        *zip(more.content, more.block_ids, strict=True),
+        *zip(held.content, _sources(held), strict=True),
+        *zip(more.content, _sources(more), strict=True),
     ]
 
     def position(pair: tuple[UserBlock, str]) -> int:
@@ -249,16 +252,26 @@ def _results_joined(held: UserMessage, more: UserMessage, order: dict[str, int])
 
     pairs.sort(key=position)
     return msgspec.structs.replace(
-        held, content=tuple(block for block, _ in pairs), block_ids=tuple(source for _, source in pairs)
+        held,
+        content=tuple(block for block, _ in pairs),
+        block_ids=tuple(source for _, source in pairs),
+        display=None,
     )
 
 
 def _undone_edits(log: list[Record]) -> set[str]:
-    """Ids of edits without effect; an `Undo` that was itself undone does not count."""
+    """Ids of edits without effect; an `Undo` counts if it was not itself undone and its target stands before it."""
+    effective: list[Undo] = []
+    made: set[str] = set()
+    for record in log:
+        if isinstance(record, Undo) and record.target in made:
+            effective.append(record)
+        if isinstance(record, Edit):
+            made.add(record.edit_id)
     undone: set[str] = set()
-    for record in reversed(log):
-        if isinstance(record, Undo) and record.edit_id not in undone:
-            undone.add(record.target)
+    for undo in reversed(effective):
+        if undo.edit_id not in undone:
+            undone.add(undo.target)
     return undone
 
 
