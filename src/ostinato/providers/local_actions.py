@@ -38,11 +38,24 @@ MAX_OPTIONAL_OF = 3
 
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
-_INTRODUCTION = """You are a coding agent in a project folder. Answer with one JSON object: one call of one tool. \
-You get its result, then choose the next. Tools:
+_INTRODUCTION = """You are a coding agent. You work in a project folder by calling tools, one call at a time. \
+Reply with one JSON object, the next call; then you are given its result.
+Tools:
 {tools}
-- done(answer): call it as soon as the task is finished or the question is answered
-Look before you change something."""
+- done(answer): finish, with the answer for the user, as soon as the task is complete"""
+
+_REMINDER = (
+    "The task was: {task}\nIf that is done now, or you know the answer, call done. Else make the next call."
+)
+
+_GISTS: Mapping[str, str] = {
+    "Bash": "run a shell command, to list, count, find, run or test",
+    "Read": "show a file",
+    "Write": "create a file, or replace all of it",
+    "Edit": "replace old_string in a file by new_string; Read the file first",
+    "Grep": "show the lines in files that match a pattern",
+}
+"""The usual tools in the words that worked in trials; other tools are introduced by their own first sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +124,7 @@ def chat_messages(request: ModelRequest, *, max_result_characters: int) -> list[
         names |= {block.id: block.name for block in message.content if isinstance(block, ToolUse)}
         lines = _lines(message, names, max_result_characters, as_actions=bool(request.tools))
         if task and any(isinstance(block, ToolResult) for block in message.content):
-            lines = (*lines, f"Task: {task}")
+            lines = (*lines, _REMINDER.format(task=task))
         turns.append({"role": message.role, "content": "\n\n".join(lines)})
     return turns
 
@@ -126,10 +139,13 @@ def _system_prompt(request: ModelRequest) -> str:
 
 
 def _tool_line(tool: ToolSchema) -> str:
+    offered = f"- {tool.name}({', '.join(_offered_parameters(tool))})"
+    if gist := _GISTS.get(tool.name):
+        return f"{offered}: {gist}"
     sentence = re.split(r"(?<=[.;:])\s|\n", tool.description.strip(), maxsplit=1)[0].rstrip(".;:")
     if len(sentence) > MAX_DESCRIPTION_CHARACTERS:
         sentence = sentence[:MAX_DESCRIPTION_CHARACTERS].rsplit(" ", 1)[0]
-    return f"- {tool.name}({', '.join(_offered_parameters(tool))}): {sentence}"
+    return f"{offered}: {sentence}"
 
 
 def _task(messages: Sequence[RequestMessage]) -> str:
