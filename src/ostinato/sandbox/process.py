@@ -72,8 +72,8 @@ async def run_process(
     output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
 
     `exit_code` is negative for a signal the child died of. At `timeout_s` the tree gets SIGTERM and a second later
-    SIGKILL, on cancellation SIGKILL at once. What a command left running on purpose lives on after a normal exit;
-    while it holds our output, no longer than the interpreter.
+    SIGKILL, on cancellation SIGKILL at once. What a command leaves running when it exits still belongs to it while it
+    holds its output, and ends at the same deadline; what has its output elsewhere is left alone.
 
     Raises UsageError when the child cannot be started: no such program or folder, not executable, arguments too long.
     """
@@ -82,6 +82,7 @@ async def run_process(
     output, stderr = OutputWindow(max_output_bytes, spill), OutputWindow(max_output_bytes)
     process, pipes, tree = _start(argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin)
     run = _Run(process, tree, dict(zip(pipes, (output, stderr), strict=False)), on_output)
+    deadline_s = started_s + timeout_s
     is_done = is_own_end = False
     try:
         with anyio.move_on_after(timeout_s):
@@ -91,7 +92,7 @@ async def run_process(
         run.report(is_last=True)
         is_done = True
     finally:
-        run.close(is_tree_kept=is_done and is_own_end)
+        run.close(leftovers_until_s=deadline_s if is_done and is_own_end else None)
         if spill is not None:
             spill.close() if is_done else spill.discard()
     return ProcessResult(
@@ -153,15 +154,15 @@ class _Run:
                 self._reported_s = now_s
                 self._on_output(text)
 
-    def close(self, *, is_tree_kept: bool) -> None:
-        """Synchronous, for `finally`: kill unless told otherwise, reap, and let go of every descriptor."""
-        if not is_tree_kept:
+    def close(self, *, leftovers_until_s: float | None) -> None:
+        """Synchronous, for `finally`: kill (unless leftovers may go on), reap, and let go of every descriptor."""
+        if leftovers_until_s is None:
             self._tree.kill()
         _reap(self._process)
         atexit.unregister(self._at_exit)
         self._watch.close()
-        if is_tree_kept and self._windows:
-            _look_after(tuple(self._windows), replace(self._tree, leader=0))
+        if leftovers_until_s is not None and self._windows:
+            _look_after(tuple(self._windows), self._tree, leftovers_until_s)
         else:
             _close(self._windows)
 
@@ -249,27 +250,31 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
         threading.Thread(target=process.wait, daemon=True).start()
 
 
-def _look_after(pipes: tuple[int, ...], tree: ProcessTree) -> None:
-    """Read what leftovers of a finished command write, into nothing, so that they neither stall nor fill a disk."""
-    threading.Thread(target=_discard_output, args=(pipes, tree), daemon=True).start()
+def _look_after(pipes: tuple[int, ...], tree: ProcessTree, until_s: float) -> None:
+    """Leave the leftovers of an exited child to a thread of their own; at interpreter exit they end too."""
+    leftovers = replace(tree, leader=0, pipes=frozenset(os.fstat(pipe).st_ino for pipe in pipes))
+    arguments = (pipes, leftovers, until_s, _kill_at_exit(leftovers))
+    threading.Thread(target=_discard_output, args=arguments, daemon=True, name="ostinato-leftovers").start()
 
 
-def _discard_output(pipes: tuple[int, ...], tree: ProcessTree) -> None:
-    at_exit = _kill_at_exit(tree)
+def _discard_output(
+    pipes: tuple[int, ...], leftovers: ProcessTree, until_s: float, at_exit: Callable[[], None]
+) -> None:
+    """Read what they write, so that they do not stall, until they are gone, too loud or out of time."""
     still_open, left = set(pipes), MAX_LEFTOVER_BYTES
     poll = select.poll()
     for pipe in pipes:
         poll.register(pipe, select.POLLIN)
-    while still_open and left > 0:
-        for pipe, _ in poll.poll():
-            with contextlib.suppress(BlockingIOError):
-                chunk = os.read(pipe, CHUNK_BYTES)
-                left -= len(chunk)
-                if not chunk:
-                    poll.unregister(pipe)
-                    still_open.remove(pipe)
+    while still_open and left > 0 and (left_s := until_s - time.monotonic()) > 0:
+        # A day at a time: the system's limit is 24 of them.
+        for pipe, _ in poll.poll(min(left_s, 86_400) * 1000):
+            chunk = os.read(pipe, CHUNK_BYTES)
+            left -= len(chunk)
+            if not chunk:
+                poll.unregister(pipe)
+                still_open.remove(pipe)
     if still_open:
-        tree.kill()
+        leftovers.kill()
     _close(pipes)
     atexit.unregister(at_exit)
 

@@ -9,7 +9,6 @@ import contextlib
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from signal import SIGKILL, Signals, pidfd_send_signal
 from typing import Final
 
@@ -18,6 +17,8 @@ if sys.platform == "linux":
 
 RUN_ID_VARIABLE: Final = "OSTINATO_RUN_ID"
 """Holds this run's token, after those of the runs it is nested in, separated by colons."""
+
+READ_BYTES: Final = 65_536
 
 MAX_ROUNDS: Final = 100
 """Searches before giving up on a tree that forks faster than it can be killed."""
@@ -35,73 +36,101 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class _Search:
+    """What one look at the process table found.
+
+    `dead` are zombies, members or not (most marks cannot be read any more); `unclear` are pids it could not judge.
+    """
+
+    members: tuple[_Entry, ...]
+    dead: frozenset[int]
+    unclear: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessTree:
     """The processes of one run; `leader` is 0 once the leader was reaped and its pid may be someone else's.
 
     `started` is the leader's start in clock ticks since boot: nothing older can be a member, which makes the search
-    cheap. `mark` is 0 where the limit could not be set.
+    cheap. `mark` is 0 where the limit could not be set. With `pipes` (inode numbers) only members that have one of
+    them open count.
     """
 
     leader: int
     token: str
     mark: int
     started: int
+    pipes: frozenset[int] = frozenset()
 
-    def signal(self, number: Signals) -> frozenset[tuple[int, int]]:
-        """Send one signal to each member there is now; returns the members as (pid, start)."""
-        if self.leader:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.leader, number)
-        members = self.members()
-        for entry in members:
-            self._signal_one(entry, number)
-        return frozenset((entry.pid, entry.started) for entry in members)
+    def signal(self, number: Signals) -> None:
+        """Send one signal to each member there is now."""
+        self._signal_all(self.search(), number)
 
     def kill(self) -> None:
-        """SIGKILL every member, synchronously; returns when a search finds none that has not got the signal.
+        """SIGKILL every member, synchronously; returns when a search proves that there is no other.
 
-        A process with SIGKILL pending cannot fork, so such a search proves that the tree ends.
+        A process with SIGKILL pending cannot fork. One that goes by itself may have forked just before, unseen by this
+        search: so a search proves nothing if it met a member or a zombie for the first time, or anything that vanished
+        meanwhile or was in `exec`. Then it is repeated.
         """
-        killed: frozenset[tuple[int, int]] = frozenset()
+        settled: set[int] = set()
         for _ in range(MAX_ROUNDS):
-            members = self.signal(SIGKILL)
-            if members <= killed:
+            search = self.search()
+            found = {entry.pid for entry in search.members} | search.dead
+            if found | search.unclear <= settled:
                 return
-            killed |= members
+            self._signal_all(search, SIGKILL)
+            settled |= found
 
-    def members(self) -> tuple[_Entry, ...]:
-        """Live members, without this process itself. Empty where there is no `/proc`."""
-        table = [
-            entry for entry in _process_table() if entry.started >= self.started and entry.pid != os.getpid()
-        ]
-        found = {entry.pid for entry in table if self._is_marked(entry)}
+    def search(self) -> _Search:
+        """The members, dead ones not yet reaped included, without this process. None where there is no `/proc`."""
+        entries = {pid: _read_entry(pid) for pid in _process_ids()}
+        table = [entry for entry in entries.values() if entry is not None and self._is_young(entry)]
+        belongs = {entry.pid: self._belongs(entry) for entry in table}
+        found = {pid for pid, is_member in belongs.items() if is_member}
         if self.leader:
             found.add(self.leader)
         size = -1
         while size != len(found):
             size = len(found)
             found |= {entry.pid for entry in table if entry.parent in found}
-        return tuple(entry for entry in table if entry.pid in found and not entry.is_dead)
+        unread = {pid for pid, entry in entries.items() if entry is None}
+        return _Search(
+            members=tuple(entry for entry in table if entry.pid in found and self._counts(entry)),
+            dead=frozenset(entry.pid for entry in table if entry.is_dead),
+            unclear=frozenset(unread | {pid for pid, answer in belongs.items() if answer is None}),
+        )
 
-    def _is_marked(self, entry: _Entry) -> bool:
+    def _is_young(self, entry: _Entry) -> bool:
+        return entry.started >= self.started and entry.pid != os.getpid()
+
+    def _counts(self, entry: _Entry) -> bool:
+        return not self.pipes or _holds(entry.pid, self.pipes)
+
+    def _signal_all(self, search: _Search, number: Signals) -> None:
+        if self.leader:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.leader, number)
+        for entry in search.members:
+            if not entry.is_dead:
+                _signal_one(entry, number)
+
+    def _belongs(self, entry: _Entry) -> bool | None:
+        """Whether a process bears this run's marks; None if that cannot be told because it went away or is in `exec`."""
         if self.leader and entry.session == self.leader:
             return True
-        if self.mark and str(self.mark).encode() in _read_proc(entry.pid, "limits"):
+        limits = _read_proc(entry.pid, "limits")
+        if self.mark and str(self.mark).encode() in limits:
             return True
-        return self.token.encode() in _read_proc(entry.pid, "environ")
-
-    def _signal_one(self, entry: _Entry, number: Signals) -> None:
-        try:
-            pinned = os.pidfd_open(entry.pid)
-        except OSError:
-            return
-        try:
-            now = _read_entry(entry.pid)
-            if now is not None and now.started == entry.started:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    pidfd_send_signal(pinned, number)
-        finally:
-            os.close(pinned)
+        environment = _read_proc(entry.pid, "environ")
+        if not environment and not _has_no_program(entry):
+            # In the middle of `exec` the new program has neither environment nor arguments yet.
+            if not _read_proc(entry.pid, "cmdline"):
+                return None
+            environment = _read_proc(entry.pid, "environ")
+        if self.token.encode() in environment:
+            return True
+        return False if limits else None
 
 
 def adopt(leader: int, token: str) -> ProcessTree:
@@ -131,13 +160,37 @@ def _set_mark(pid: int, token: str) -> int:
     return mark
 
 
-def _process_table() -> list[_Entry]:
+def _signal_one(entry: _Entry, number: Signals) -> None:
     try:
-        names = os.listdir("/proc")
+        pinned = os.pidfd_open(entry.pid)
+    except OSError:
+        return
+    try:
+        now = _read_entry(entry.pid)
+        if now is not None and now.started == entry.started:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                pidfd_send_signal(pinned, number)
+    finally:
+        os.close(pinned)
+
+
+def _process_ids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
         return []
-    entries = (_read_entry(int(name)) for name in names if name.isdigit())
-    return [entry for entry in entries if entry is not None]
+
+
+def _holds(pid: int, pipes: frozenset[int]) -> bool:
+    names = {f"pipe:[{inode}]" for inode in pipes}
+    try:
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{pid}/fd/{descriptor}") in names:
+                    return True
+    except OSError:
+        return False
+    return False
 
 
 def _read_entry(pid: int) -> _Entry | None:
@@ -154,8 +207,23 @@ def _read_entry(pid: int) -> _Entry | None:
     )
 
 
+def _has_no_program(entry: _Entry) -> bool:
+    """Kernel threads (children of 2) and the dead."""
+    return entry.is_dead or entry.parent == 2
+
+
 def _read_proc(pid: int, name: str) -> bytes:
+    """A file of `/proc`, empty if the process is gone or not ours; without a file object, which costs ten reads."""
+    chunks: list[bytes] = []
     try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
+        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
+    try:
+        while chunk := os.read(descriptor, READ_BYTES):
+            chunks.append(chunk)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return b"".join(chunks)
