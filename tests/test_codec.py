@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.record_strategies import EVENT_KINDS, MODEL_EVENT_KINDS, RECORD_KINDS, RECORDS, values
 
 from ostinato.codec import (
     BrokenLine,
@@ -24,7 +25,6 @@ from ostinato.codec import (
 )
 from ostinato.messages import Message, Text, ToolUse, UserMessage, assistant_fragment, user_prompt
 from ostinato.records import Record, SessionStarted, ToolStarted
-from record_strategies import EVENT_KINDS, MODEL_EVENT_KINDS, RECORD_KINDS, RECORDS, values
 
 ENVELOPE = Envelope(1, 7, 2, "session", "2026-11-30T12:00:00.000Z", "/project")
 SURROGATES = st.text(st.characters(categories=["Cs", "Lu"]), min_size=1)

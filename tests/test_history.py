@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given, settings
+from tests.conversations import CONVERSATIONS, long_conversation, plain_conversation, prompt
 
-from conversations import CONVERSATIONS, long_conversation, plain_conversation, prompt
 from ostinato.history import History
 from ostinato.messages import (
     AssistantMessage,

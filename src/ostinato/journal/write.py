@@ -85,9 +85,8 @@ class SessionWriter:
     def write(self, record: Record) -> None:
         """Append the record. Raises JournalError; then the session must stop."""
         self._require_sound()
-        line = self._sealed(record)
         self._meet_others()
-        self._append(line)
+        self._append(self._sealed(record))
         self._seq += 1
         self._chain.follow(record)
 
