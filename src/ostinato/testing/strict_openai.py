@@ -132,14 +132,21 @@ def _content_problems(messages: Messages) -> Iterable[Problem]:
     for index, message in enumerate(messages):
         content, where = message.get("content"), f"messages[{index}].content"
         if message.get("role") == "tool":
-            if content is None:
-                yield Problem("V3", f"Invalid '{where}': expected a string, got null.", "invalid_type", where)
+            yield from _result_content_problems(where, content)
         elif content is None or content == []:
             if not _calls(message):
                 text = f"Invalid value for 'content': expected a string, got {'null' if content is None else '[]'}."
                 yield Problem("V3", text, "invalid_type", where)
         else:
             yield from _blank_problems(where, content, may_be_empty=bool(_calls(message)))
+
+
+def _result_content_problems(where: str, content: object) -> Iterable[Problem]:
+    """A result may be empty text, but its parts may not be blank."""
+    if content is None:
+        yield Problem("V3", f"Invalid '{where}': expected a string, got null.", "invalid_type", where)
+    elif not isinstance(content, str):
+        yield from _blank_problems(where, content, may_be_empty=False)
 
 
 def _blank_problems(where: str, content: object, *, may_be_empty: bool) -> Iterable[Problem]:
