@@ -128,8 +128,9 @@ class Prices:
 class ModelFacts:
     """What is known of a model. `id` is the provider's name for it. Prices None: unknown, and said so.
 
-    `thinking_form` says how it is asked to think (`none`: never). `reasoning_echo` is about plain reasoning text in replies:
-    `given` sends back what came, `always` also an empty one with every tool call, `never` none.
+    `thinking_form` says how it is asked to think (`none`: never; `effort_without_tools`: it refuses effort beside tools).
+    `reasoning_echo` is about plain reasoning text in replies: `given` sends back what came, `always` also an empty one
+    with every tool call, `never` none.
     `tool_names` limits the tools it is offered (small models), `max_result_characters` caps each tool result,
     `forgiving_edit` lets Edit match with other white space when that is unique.
     """
@@ -142,7 +143,7 @@ class ModelFacts:
     takes_images: bool = False
     takes_temperature: bool = True
     output_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    thinking_form: Literal["none", "budget", "adaptive", "effort"] = "none"
+    thinking_form: Literal["none", "budget", "adaptive", "effort", "effort_without_tools"] = "none"
     reasoning_echo: Literal["given", "always", "never"] = "given"
     tool_names: tuple[str, ...] = ()
     max_result_characters: int | None = None

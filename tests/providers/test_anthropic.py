@@ -35,7 +35,7 @@ from ostinato.events import (
 from ostinato.messages import ProviderState, RedactedThinking, Text, Thinking, ToolUse, Usage
 from ostinato.ports import RequestMessage
 from ostinato.providers.anthropic import AnthropicReply
-from ostinato.providers.call_ids import CallIds
+from ostinato.providers.calls import CallIds
 
 FACTS = facts("anthropic")
 

@@ -37,10 +37,10 @@ from ostinato.providers.anthropic_wire import (
     WireEvent,
     WireUsage,
 )
-from ostinato.providers.call_ids import CallIds
+from ostinato.providers.calls import CallIds, finished_call
 from ostinato.providers.classify import classify_anthropic, classify_anthropic_event
 from ostinato.providers.exchange import HttpFailure, HttpSettings
-from ostinato.providers.lenient_json import decode_as, encode, parse_object
+from ostinato.providers.lenient_json import decode_event, encode
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import anthropic_stop_reason
 from ostinato.providers.streaming import LazyClient, stream_reply
@@ -144,7 +144,7 @@ class AnthropicReply:
             try:
                 wire = decode(event.data)
             except msgspec.MsgspecError:
-                wire = _decode_with_care(event.data)
+                wire = decode_event(EVENT_DECODER, event.data)
             reader = readers.get(wire.type)
             if reader is not None:
                 into += reader(wire)
@@ -304,24 +304,3 @@ class AnthropicReply:
                 usage.cache_read_input_tokens or known.cache_read_input_tokens,
                 usage.cache_creation_input_tokens or known.cache_creation_input_tokens,
             )
-
-
-def finished_call(call_id: str, name: str, arguments: str) -> ToolUse:
-    """The call as the model completed it; text that is no JSON object is kept aside, and the call will not run."""
-    if not arguments.strip():
-        return ToolUse(call_id, name, {})
-    parsed = parse_object(arguments)
-    if parsed is None:
-        return ToolUse(call_id, name, {}, invalid_input=arguments)
-    return ToolUse(call_id, name, parsed)
-
-
-def _decode_with_care(data: bytes) -> WireEvent:
-    try:
-        return decode_as(EVENT_DECODER, data)
-    except msgspec.MsgspecError as error:
-        raise ModelError(
-            f"an event of the reply cannot be read ({error}): `{data[:200].decode('utf-8', 'replace')}`",
-            kind="malformed_response",
-            hint="check the base URL: it may lead to an interface of another kind",
-        ) from error

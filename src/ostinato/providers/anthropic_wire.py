@@ -179,7 +179,8 @@ def _sampling(request: ModelRequest, facts: ModelFacts) -> bytes:
     """Thinking and temperature, which exclude one another."""
     budget = min(request.thinking.budget_tokens, request.max_output_tokens - 1)
     if facts.thinking_form == "adaptive" and request.thinking.budget_tokens > 0:
-        return b',"thinking":{"type":"adaptive"}'
+        # Without a display these models also keep to themselves what they say between two calls.
+        return b',"thinking":{"type":"adaptive","display":"summarized"}'
     if facts.thinking_form == "budget" and budget >= MIN_THINKING_TOKENS:
         return b',"thinking":{"type":"enabled","budget_tokens":%d}' % budget
     if request.temperature is not None and facts.takes_temperature:

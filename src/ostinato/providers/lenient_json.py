@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from ostinato.errors import ModelError
+
 Wire = TypeVar("Wire")
 
 
@@ -29,6 +31,18 @@ def decode_as(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
         if repaired is None:
             raise
         return decoder.decode(repaired)
+
+
+def decode_event(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
+    """`decode_as` for an event of a reply. Raises `ModelError` (`malformed_response`)."""
+    try:
+        return decode_as(decoder, data)
+    except msgspec.MsgspecError as error:
+        raise ModelError(
+            f"an event of the reply cannot be read ({error}): `{data[:200].decode('utf-8', 'replace')}`",
+            kind="malformed_response",
+            hint="check the base URL: it may lead to an interface of another kind",
+        ) from error
 
 
 def encode(value: object) -> bytes:

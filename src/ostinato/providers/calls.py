@@ -1,0 +1,51 @@
+"""Tool calls as replies bring them: under ids that keep every later request legal, with arguments that are an object.
+
+A provider's own id is kept while it is legal and unique in the request; any other is replaced.
+"""
+
+import re
+from collections.abc import Iterable
+
+from ostinato.messages import ToolUse
+from ostinato.ports import RequestMessage
+from ostinato.providers.lenient_json import parse_object
+
+LEGAL_ID = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+ILLEGAL_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class CallIds:
+    """Hands out the ids of one reply; none is given twice, and none that `messages` already hold."""
+
+    def __init__(self, messages: Iterable[RequestMessage]) -> None:
+        self._messages = messages
+        self._taken: set[str] | None = None
+
+    def take(self, proposed: str, *, response_id: str, index: int) -> str:
+        """`proposed` if it may be used, else an id made from the response and the call's place in it."""
+        # Only replies with calls pay for the look at the history.
+        taken = self._taken if self._taken is not None else _call_ids(self._messages)
+        self._taken = taken
+        call_id = proposed
+        if not LEGAL_ID.match(proposed) or proposed in taken:
+            stem = f"call_{ILLEGAL_CHARACTERS.sub('', response_id)[-40:]}_{index}"
+            call_id, attempt = stem, 0
+            while call_id in taken:
+                attempt += 1
+                call_id = f"{stem}_{attempt}"
+        taken.add(call_id)
+        return call_id
+
+
+def finished_call(call_id: str, name: str, arguments: str) -> ToolUse:
+    """The call as the model completed it; text that is no JSON object is kept aside, and the call will not run."""
+    if not arguments.strip():
+        return ToolUse(call_id, name, {})
+    parsed = parse_object(arguments)
+    if parsed is None:
+        return ToolUse(call_id, name, {}, invalid_input=arguments)
+    return ToolUse(call_id, name, parsed)
+
+
+def _call_ids(messages: Iterable[RequestMessage]) -> set[str]:
+    return {block.id for message in messages for block in message.content if isinstance(block, ToolUse)}
