@@ -56,7 +56,7 @@ FORMS = {
     "timeout": _form("v", "ks", "foreground preserve-status verbose", "kill-after signal", operands=1),
     "nice": replace(_form("", "n", "", "adjustment"), has_numeric_flag=True),
     "nohup": _form(),
-    "time": _form("pvqa", "fo", "portability verbose quiet append", "format output"),
+    "time": _form("pvq", "", "portability verbose quiet"),
     "env": replace(_form("iv0", "uC", "ignore-environment null debug", "unset chdir"), has_assignments=True),
     "command": _form("p"),
     "builtin": _form(),
@@ -213,9 +213,12 @@ def _run_by_shell(name: str, argv: Words) -> tuple[SimpleCommand, ...] | Unprova
             return Unprovable(f"the words of `{name}` are not static")
         if not word.startswith(("-", "+")):
             return ()
-        if not word.startswith("--") and "c" in word:
-            is_plain = set(word[1:]) <= set("ceuxl") and index + 1 < len(argv)
-            text = argv[index + 1] if is_plain else None
+        if word in {"--norc", "--noprofile", "--login", "--"}:
+            continue
+        if not set(word[1:]) <= set("ceuxl") or word.startswith("--"):
+            return Unprovable(f"the options of `{name}` are not understood")
+        if "c" in word:
+            text = argv[index + 1] if index + 1 < len(argv) else None
             return (
                 Unprovable(f"the text that `{name} -c` runs is not static")
                 if text is None

@@ -1,0 +1,142 @@
+"""What allows a call without asking: allow rules, commands that only read, edits in the mode that accepts them.
+
+Promise: a compound command is allowed only if each of its commands is, and each redirection as the read or write
+that it is.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.permissions.call_paths import CallPaths
+from ostinato.permissions.rule_matching import command_matches, covers_paths_of, input_matches, name_matches
+from ostinato.permissions.rules import PATH_TOOLS, Rule
+from ostinato.permissions.shell_command import SimpleCommand
+from ostinato.permissions.shell_effects import CommandEffects
+from ostinato.permissions.verdict import Policy
+from ostinato.permissions.wrappers import TRANSPARENT
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A call and the policy it is judged by."""
+
+    paths: CallPaths
+    policy: Policy
+
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.policy.rules if rule.behaviour == "allow")
+
+
+def only_reads(effect: CommandEffects) -> bool:
+    """Whether one command is proven to write nothing, wherever it reads."""
+    return effect.is_known and effect.is_read_only and not effect.writes and not effect.problem
+
+
+def reads_inside(effect: CommandEffects, paths: CallPaths) -> bool:
+    return only_reads(effect) and paths.are_inside(effect.reads)
+
+
+def stays_inside(effect: CommandEffects, paths: CallPaths) -> bool:
+    """Whether all that one command reads and writes is known and inside the workspace."""
+    return effect.is_known and not effect.problem and paths.are_inside((*effect.reads, *effect.writes))
+
+
+def covering_rule(allowance: Allowance) -> Rule | None:
+    """An allow rule that settles the whole call (of several, the first one that was needed)."""
+    call, rules = allowance.paths.call, allowance.rules()
+    for rule in rules:
+        if rule.spec is None and (
+            name_matches(rule, call.tool_name) or covers_paths_of(rule, call.tool_name)
+        ):
+            return rule
+    if call.shell is not None:
+        return _rule_for_shell(allowance)
+    touched = [(path, "Edit") for path in call.writes] + [(path, "Read") for path in call.reads]
+    covering = [_path_rule(path, tool, allowance) for path, tool in touched]
+    if covering and None not in covering:
+        return covering[0]
+    for rule in rules:
+        is_other = rule.spec is not None and rule.tool not in PATH_TOOLS | {"Bash"}
+        if is_other and name_matches(rule, call.tool_name) and input_matches(rule, call.input):
+            return rule
+    return None
+
+
+def is_settled(effect: CommandEffects, *, allowance: Allowance) -> bool:
+    """Whether this one command needs no question."""
+    return _settling(effect, allowance) is not None
+
+
+def _rule_for_shell(allowance: Allowance) -> Rule | None:
+    settled = [_settling(effect, allowance) for effect in allowance.paths.effects]
+    if None in settled:
+        return None
+    return next((rule for rules in settled for rule in rules or ()), None)
+
+
+def _settling(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
+    """The rules that settle one command (none are needed for what only reads), or None when it stays open."""
+    paths = allowance.paths
+    if effect.problem:
+        return None
+    if reads_inside(effect, paths) or (
+        allowance.policy.mode == "acceptEdits" and stays_inside(effect, paths)
+    ):
+        return ()
+    redirected = _rules_for_redirections(effect, allowance)
+    commanded = _rules_for_command(effect, allowance)
+    return None if redirected is None or commanded is None else commanded + redirected
+
+
+def _rules_for_redirections(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
+    found: list[Rule] = []
+    for path in effect.redirected:
+        is_written = path in effect.writes
+        is_inside = allowance.paths.is_inside(path)
+        if is_inside and (not is_written or allowance.policy.mode == "acceptEdits"):
+            continue
+        rule = _path_rule(path, "Edit" if is_written else "Read", allowance)
+        if rule is None:
+            return None
+        found.append(rule)
+    return tuple(found)
+
+
+def _rules_for_command(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
+    if not effect.command.argv:
+        return ()
+    exact = _command_rule(effect.command, allowance, is_exact=True)
+    if exact is not None:
+        return (exact,)
+    by_path = _rules_for_reads(effect, allowance)
+    if by_path is not None:
+        return by_path
+    needed = [link for link in effect.chain[:-1] if link.argv[0] not in TRANSPARENT] + [effect.chain[-1]]
+    found = [_command_rule(link, allowance, is_exact=False) for link in needed]
+    return None if None in found else tuple(rule for rule in found if rule is not None)
+
+
+def _rules_for_reads(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
+    """A read-only command may read what `Read` rules allow, as the tool could."""
+    if not (effect.is_known and effect.is_read_only):
+        return None
+    outside = [path for path in effect.reads if not allowance.paths.is_inside(path)]
+    found = [_path_rule(path, "Read", allowance) for path in outside]
+    return None if None in found else tuple(rule for rule in found if rule is not None)
+
+
+def _command_rule(command: SimpleCommand, allowance: Allowance, *, is_exact: bool) -> Rule | None:
+    for rule in allowance.rules():
+        is_about_shell = rule.tool == "Bash" and rule.spec is not None
+        if is_about_shell and not (is_exact and "*" in (rule.spec or "")) and command_matches(rule, command):
+            return rule
+    return None
+
+
+def _path_rule(path: Path, tool: str, allowance: Allowance) -> Rule | None:
+    """The rule for `Read` or `Edit` that covers the path; what may be edited may be read."""
+    tools = {tool, "Edit"}
+    for rule in allowance.rules():
+        if rule.tool in tools and rule.spec is not None and allowance.paths.rule_covers(rule, path):
+            return rule
+    return None

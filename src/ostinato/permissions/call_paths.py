@@ -1,0 +1,78 @@
+"""The paths of one call and where they lead: inside the workspace, under a rule, or under protection."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.permissions.protected_paths import is_protected
+from ostinato.permissions.rule_matching import path_rule_matches
+from ostinato.permissions.rules import Rule
+from ostinato.permissions.shell_command import Proven
+from ostinato.permissions.shell_effects import CommandEffects, effects_of
+from ostinato.permissions.verdict import CallFacts
+
+
+@dataclass(frozen=True, slots=True)
+class CallPaths:
+    """A call with the effects of its shell commands worked out once."""
+
+    call: CallFacts
+    effects: tuple[CommandEffects, ...]
+
+    def targets(self, path: Path) -> tuple[Path, ...]:
+        """Where the path really leads; empty when that is unknown."""
+        return self.call.resolved.get(path, ())
+
+    def is_inside(self, path: Path) -> bool:
+        """Whether all that the path can mean lies in the workspace, compared part by part."""
+        targets = self.targets(path)
+        return bool(targets) and all(
+            any(target.is_relative_to(root) for root in self.call.roots) for target in targets
+        )
+
+    def are_inside(self, paths: Iterable[Path]) -> bool:
+        return all(self.is_inside(path) for path in paths)
+
+    def protection(self, paths: Iterable[Path]) -> tuple[Path, str] | None:
+        """The first path that is protected, as written or where it leads, with the protection's name."""
+        for path in paths:
+            for candidate in (path, *self.targets(path)):
+                name = is_protected(candidate, home=self.call.home)
+                if name is not None:
+                    return path, name
+        return None
+
+    def rule_covers(self, rule: Rule, path: Path) -> bool:
+        """An allow rule must cover the path as written and where it leads; a deny or ask rule, either of them."""
+        written = self._matches(rule, Path(os.path.normpath(path)))
+        led = tuple(self._matches(rule, target) for target in self.targets(path))
+        if rule.behaviour == "allow":
+            return written and bool(led) and all(led)
+        return written or any(led)
+
+    def _matches(self, rule: Rule, path: Path) -> bool:
+        folders = (self.call.cwd, *self.targets(self.call.cwd))
+        homes = (self.call.home, *self.targets(self.call.home))
+        return any(path_rule_matches(rule, path, cwd=cwd, home=home) for cwd in folders for home in homes)
+
+    def writes(self) -> tuple[Path, ...]:
+        return self.call.writes + tuple(path for effect in self.effects for path in effect.writes)
+
+    def reads(self) -> tuple[Path, ...]:
+        return self.call.reads + tuple(path for effect in self.effects for path in effect.reads)
+
+
+def paths_of(call: CallFacts) -> CallPaths:
+    """The call with its shell effects; a text that was not proven has none."""
+    if not isinstance(call.shell, Proven):
+        return CallPaths(call, ())
+    text = str(call.input.get("command", ""))
+    return CallPaths(call, effects_of(call.shell.commands, text, cwd=call.cwd, home=call.home))
+
+
+def mentioned_paths(call: CallFacts) -> frozenset[Path]:
+    """Every path whose real target the decision will want to know: resolve them and set `resolved`."""
+    paths = paths_of(call)
+    shell = {path for effect in paths.effects for path in effect.mentions}
+    return frozenset({call.cwd, call.home, *paths.reads(), *paths.writes(), *shell})

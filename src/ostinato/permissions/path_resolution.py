@@ -1,0 +1,48 @@
+"""Where paths really lead: the one part of the gate that looks at the file system, kept apart from the decision.
+
+Promise: a path that cannot be resolved for certain is left out, and the decision asks about what is left out.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+MAX_MATCHES = 1_000
+WILDCARDS = frozenset("*?[")
+
+
+def resolve_paths(paths: Iterable[Path]) -> Mapping[Path, tuple[Path, ...]]:
+    """Each path with all that it can mean: its real path, and for a wildcard in the last part, its matches' too."""
+    resolved: dict[Path, tuple[Path, ...]] = {}
+    for path in paths:
+        targets = _targets(path)
+        if targets is not None:
+            resolved[path] = targets
+    return resolved
+
+
+def _targets(path: Path) -> tuple[Path, ...] | None:
+    try:
+        literal = Path(os.path.realpath(path))
+        if not WILDCARDS & set(str(path)):
+            return (literal,)
+        if WILDCARDS & set(str(path.parent)):
+            return None
+        matches = _matches(path)
+    except (OSError, ValueError):
+        return None
+    return None if matches is None else (literal, *matches)
+
+
+def _matches(pattern: Path) -> tuple[Path, ...] | None:
+    found: list[Path] = []
+    if not pattern.parent.is_dir():
+        return ()
+    with os.scandir(pattern.parent) as entries:
+        for entry in entries:
+            if fnmatchcase(entry.name, pattern.name):
+                found.append(Path(os.path.realpath(entry.path)))
+            if len(found) > MAX_MATCHES:
+                return None
+    return tuple(found)

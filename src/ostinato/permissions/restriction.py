@@ -1,0 +1,104 @@
+"""Deny and ask rules: what they forbid, and what they might forbid once unknown words are known.
+
+Promise: they are tried on every command and path of a call, in every mode, and an unproven text is tried as text.
+"""
+
+from pathlib import PurePath
+from typing import Literal
+
+from ostinato.permissions.call_paths import CallPaths
+from ostinato.permissions.rule_matching import (
+    command_matches,
+    command_may_match,
+    covers_paths_of,
+    input_matches,
+    name_matches,
+    raw_text_matches,
+)
+from ostinato.permissions.rules import PATH_TOOLS, Rule
+from ostinato.permissions.shell_command import Unprovable
+from ostinato.permissions.verdict import Ask, DecisionReason, Deny
+
+Hit = Literal["yes", "maybe", "no"]
+
+
+def find_restriction(paths: CallPaths, rules: tuple[Rule, ...]) -> Deny | Ask | None:
+    """A deny before an ask, a certain one before a possible one; of equals the first rule."""
+    hits = [(rule, _hit(rule, paths)) for rule in rules if rule.behaviour != "allow"]
+    for rule, hit in hits:
+        if rule.behaviour == "deny" and hit == "yes":
+            return Deny(_reason(rule, f"the deny rule `{rule}` of {rule.source} covers it"))
+    for rule, hit in hits:
+        if rule.behaviour == "ask" and hit == "yes":
+            return Ask(_reason(rule, f"the ask rule `{rule}` of {rule.source} covers it"))
+    for rule, hit in hits:
+        if hit == "maybe":
+            return Ask(_reason(rule, f"the {rule.behaviour} rule `{rule}` of {rule.source} may cover it"))
+    return None
+
+
+def _reason(rule: Rule, text: str) -> DecisionReason:
+    return DecisionReason("rule", str(rule), rule.source, text)
+
+
+def _hit(rule: Rule, paths: CallPaths) -> Hit:
+    name = paths.call.tool_name
+    if rule.spec is None and (name_matches(rule, name) or covers_paths_of(rule, name)):
+        return "yes"
+    if rule.tool in PATH_TOOLS:
+        return _hit_by_path(rule, paths)
+    if rule.tool == "Cd":
+        return _hit_by_folder(rule, paths)
+    if rule.tool == "Bash":
+        return _hit_by_command(rule, paths)
+    if rule.spec is not None and name_matches(rule, name) and input_matches(rule, paths.call.input):
+        return "yes"
+    return "no"
+
+
+def _hit_by_path(rule: Rule, paths: CallPaths) -> Hit:
+    touched = paths.reads() if rule.tool == "Read" else paths.writes()
+    if any(paths.rule_covers(rule, path) for path in touched):
+        return "yes"
+    if isinstance(paths.call.shell, Unprovable):
+        return "maybe" if _names_it(rule, _text(paths)) else "no"
+    # Where a path leads is unknown (a wildcard in a folder's name), or the program's use of its words is.
+    if any(not paths.targets(path) for path in touched):
+        return "maybe"
+    unknown = [effect for effect in paths.effects if not effect.is_known]
+    if any(paths.rule_covers(rule, path) for effect in unknown for path in effect.mentions):
+        return "maybe"
+    return "no"
+
+
+def _names_it(rule: Rule, text: str) -> bool:
+    parts = [
+        part
+        for part in PurePath(rule.spec or "").parts
+        if "*" not in part and part not in {"/", "//", "~", "."}
+    ]
+    return not parts or parts[-1] in text
+
+
+def _hit_by_folder(rule: Rule, paths: CallPaths) -> Hit:
+    for effect in paths.effects:
+        is_move = effect.chain[-1].argv[:1] == ("cd",)
+        if is_move and (rule.spec is None or any(paths.rule_covers(rule, path) for path in effect.reads)):
+            return "yes"
+    return "no"
+
+
+def _hit_by_command(rule: Rule, paths: CallPaths) -> Hit:
+    if paths.call.tool_name != "Bash" or rule.spec is None:
+        return "no"
+    if isinstance(paths.call.shell, Unprovable):
+        return "yes" if raw_text_matches(rule, _text(paths)) else "no"
+    links = [link for effect in paths.effects for link in effect.chain]
+    if any(command_matches(rule, link) for link in links):
+        return "yes"
+    is_unclear = any(effect.problem for effect in paths.effects) and raw_text_matches(rule, _text(paths))
+    return "maybe" if is_unclear or any(command_may_match(rule, link) for link in links) else "no"
+
+
+def _text(paths: CallPaths) -> str:
+    return str(paths.call.input.get("command", ""))

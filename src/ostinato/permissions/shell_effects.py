@@ -1,0 +1,207 @@
+"""Which files each command of a shell text would touch, with the working folder tracked through `cd`.
+
+Promise: the paths are a superset for the programs that are known; where they cannot be told, `problem` says why.
+A text may `cd` in a branch, so every later path is judged in every folder it could be relative to.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ostinato.permissions.option_grammar import form, parse_command
+from ostinato.permissions.read_only import HARMLESS_TARGETS, is_descriptor_copy, paths_read_by
+from ostinato.permissions.shell_command import Redirect, SimpleCommand, Unprovable
+from ostinato.permissions.wrappers import commands_run_by, program_name, unsafe_assignment
+
+MAX_FOLDERS = 8
+LOOP = re.compile(r"\b(?:for|while|until)\b")
+FILE_COMMANDS = {
+    "mkdir": form("pv", "m", "parents verbose", "mode"),
+    "touch": form("acm", "dt", "no-create", "date"),
+    "mv": form("fnuv", "", "force no-clobber update verbose"),
+    "cp": form("aprRfnuv", "", "archive recursive force no-clobber update verbose"),
+}
+"""Simple file commands that the mode `acceptEdits` allows inside the workspace."""
+GIT_WRITES_SETTINGS = frozenset({"config", "submodule", "init", "clone", "worktree", "lfs", "maintenance"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEffects:
+    """What one simple command touches. `chain` is the command and what it runs through wrappers.
+
+    `reads` and `writes` are paths as written, made absolute in every possible folder; `redirected` are those of them
+    that come from redirections. `mentions` are all its words
+    read as paths: for a program that is not known, any of them may be written. `is_known` says that `reads` and
+    `writes` are complete; `is_read_only` that nothing but its redirections writes. `problem` says why the files
+    cannot be told, "" if they can.
+    """
+
+    command: SimpleCommand
+    chain: tuple[SimpleCommand, ...]
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    redirected: tuple[Path, ...] = ()
+    mentions: tuple[Path, ...] = ()
+    is_known: bool = False
+    is_read_only: bool = False
+    changes_git_settings: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Every folder a command of the text could run in, and why that is not certain ("" if it is)."""
+
+    possible: tuple[Path, ...]
+    home: Path
+    problem: str = ""
+
+    def paths(self, words: tuple[str, ...]) -> tuple[Path, ...]:
+        """The words as absolute paths. `~` is read both as the home folder and as a name, for quotes are gone."""
+        found: list[Path] = []
+        for word in words:
+            found.extend(folder / word for folder in self.possible)
+            if word == "~" or word.startswith("~/"):
+                found.append(self.home / word[2:])
+        return tuple(dict.fromkeys(found))
+
+
+def effects_of(
+    commands: tuple[SimpleCommand, ...], text: str, *, cwd: Path, home: Path
+) -> tuple[CommandEffects, ...]:
+    """The effects of every command of a text that starts in `cwd`."""
+    folders = _folders(commands, text, cwd=cwd, home=home)
+    return tuple(_effects(command, folders) for command in commands)
+
+
+def _folders(commands: tuple[SimpleCommand, ...], text: str, *, cwd: Path, home: Path) -> Folders:
+    folders = Folders((cwd,), home)
+    for command in commands:
+        chain = commands_run_by(command)
+        last = command if isinstance(chain, Unprovable) else chain[-1]
+        name = last.argv[0] if last.argv else ""
+        if name in {"pushd", "popd", "dirs"}:
+            return Folders(folders.possible, home, f"`{name}` moves to a folder that is not tracked")
+        if name != "cd":
+            continue
+        target = _cd_target(last)
+        if target is None or LOOP.search(text):
+            return Folders(folders.possible, home, "the folder after `cd` cannot be told")
+        possible = tuple(dict.fromkeys((*folders.possible, *folders.paths((target,)))))
+        folders = Folders(possible, home)
+        if len(possible) > MAX_FOLDERS:
+            return Folders(folders.possible, home, "too many folders after `cd`")
+    return folders
+
+
+def _cd_target(command: SimpleCommand) -> str | None:
+    words = tuple(word for word in command.argv[1:] if word != "--")
+    if not words:
+        return "~"
+    target = words[0]
+    is_plain = target is not None and not target.startswith("-") and target != "" and _is_plain_home(target)
+    return target if is_plain and len(words) == 1 else None
+
+
+def _is_plain_home(word: str) -> bool:
+    return not word.startswith("~") or word == "~" or word.startswith("~/")
+
+
+def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
+    chain = commands_run_by(command)
+    if isinstance(chain, Unprovable):
+        return CommandEffects(command, (command,), problem=chain.why)
+    problem = folders.problem or _problem_of(command, chain)
+    written, read = _redirected(command.redirects)
+    mentions = folders.paths(tuple(_mentioned(chain)))
+    git_settings = any(_changes_git_settings(link) for link in chain)
+    last = chain[-1]
+    shared = CommandEffects(
+        command,
+        chain,
+        reads=folders.paths(read),
+        writes=folders.paths(written),
+        redirected=folders.paths((*written, *read)),
+        mentions=mentions,
+        changes_git_settings=git_settings,
+        problem=problem,
+    )
+    looked_at = _looked_at(command, last, folders)
+    if looked_at is not None:
+        reads = folders.paths(tuple(word for word in (*looked_at, *read) if word != "-"))
+        return replace(shared, reads=reads, is_known=True, is_read_only=True)
+    touched = _touched_by_file_command(chain)
+    writes = folders.paths((*written, *(touched or ())))
+    return replace(
+        shared, writes=writes, is_known=touched is not None or not command.argv, is_read_only=not command.argv
+    )
+
+
+def _problem_of(command: SimpleCommand, chain: tuple[SimpleCommand, ...]) -> str:
+    for link in chain:
+        if (name := unsafe_assignment(link)) is not None:
+            return f"setting `{name}` may change which program runs or what it does"
+    for redirect in command.redirects:
+        if redirect.target is None and redirect.operator not in {"<<", "<<-", "<<<"}:
+            return "the target of a redirection is not static"
+    return ""
+
+
+def _redirected(redirects: tuple[Redirect, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(written, read) targets; a copied descriptor and the null device are neither."""
+    written: list[str] = []
+    read: list[str] = []
+    for redirect in redirects:
+        target = redirect.target
+        if target is None or target in HARMLESS_TARGETS or is_descriptor_copy(redirect):
+            continue
+        if redirect.operator in {"<", "<&"}:
+            read.append(target)
+        elif redirect.operator not in {"<<", "<<-", "<<<"}:
+            written.append(target)
+    return tuple(written), tuple(read)
+
+
+def _looked_at(command: SimpleCommand, last: SimpleCommand, folders: Folders) -> tuple[str, ...] | None:
+    """The words that a read-only command looks at, its redirections left out; None when it is not proven."""
+    if last.argv[:1] == ("cd",):
+        target = _cd_target(last)
+        return None if target is None else (target,)
+    if last.argv[:1] == ("git",) and len(folders.possible) > 1:
+        return None  # another folder means another configuration, which can name programs
+    without_redirects = SimpleCommand(command.argv, (), command.env, command.globs)
+    return paths_read_by(without_redirects) if command.argv else None
+
+
+def _touched_by_file_command(chain: tuple[SimpleCommand, ...]) -> tuple[str, ...] | None:
+    """Every operand of mkdir, touch, mv or cp, and what mv and cp make inside a folder; None for other programs."""
+    command = chain[0]
+    if len(chain) > 1 or not command.argv or command.argv[0] not in FILE_COMMANDS or command.globs:
+        return None
+    arguments = parse_command(FILE_COMMANDS[command.argv[0]], command)
+    if arguments is None:
+        return None
+    operands = arguments.operands
+    if command.argv[0] not in {"mv", "cp"} or not operands:
+        return operands
+    into = tuple(f"{operands[-1]}/{source.rstrip('/').rsplit('/', 1)[-1]}" for source in operands[:-1])
+    return operands + into
+
+
+def _mentioned(chain: tuple[SimpleCommand, ...]) -> list[str]:
+    found: list[str] = []
+    for link in chain:
+        for word in link.words()[1:]:
+            if word is None or "\n" in word or len(word) > 1_000:
+                continue
+            found.append(word)
+            if "=" in word:
+                found.append(word.partition("=")[2])
+    return found
+
+
+def _changes_git_settings(command: SimpleCommand) -> bool:
+    if not command.argv or program_name(command.argv[0] or "") != "git":
+        return False
+    subcommand = next((word for word in command.argv[1:] if word is None or not word.startswith("-")), "")
+    return subcommand in GIT_WRITES_SETTINGS

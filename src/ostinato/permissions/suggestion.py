@@ -1,0 +1,87 @@
+"""Which rules would have answered the question: one for each command that is still open, no wider than it shows.
+
+Promise: nothing is suggested for what cannot be proven, for programs that run other text, or for protected paths.
+"""
+
+import re
+from collections.abc import Callable
+
+from ostinato.permissions.call_paths import CallPaths
+from ostinato.permissions.name_set import names
+from ostinato.permissions.rule_matching import PAYLOADS, PLAIN_WORD, command_text
+from ostinato.permissions.rules import EDIT_TOOLS, READ_TOOLS
+from ostinato.permissions.shell_command import Unprovable
+from ostinato.permissions.shell_effects import CommandEffects
+from ostinato.permissions.wrappers import FORMS, TRANSPARENT
+
+SUBCOMMAND_PROGRAMS = names(
+    "git npm pnpm yarn bun deno cargo go uv pip pip3 poetry pdm hatch docker podman kubectl helm gh glab make just task"
+    " dotnet mvn gradle terraform brew apt systemctl rustup conda bundle rake composer mix"
+)
+SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*", re.ASCII)
+NESTED = frozenset({"run", "compose", "exec"})
+
+
+def suggest_rules(paths: CallPaths, *, is_settled: Callable[[CommandEffects], bool]) -> tuple[str, ...]:
+    """Rules, as text for settings, that would allow this call from now on; empty when no honest rule would."""
+    call = paths.call
+    if call.shell is not None:
+        return () if isinstance(call.shell, Unprovable) else _for_shell(paths, is_settled)
+    if paths.protection(paths.writes()) is not None:
+        return ()
+    if call.tool_name in READ_TOOLS and call.reads:
+        return tuple(f"Read(/{path})" for path in call.reads if _is_plain_path(str(path)))
+    if call.tool_name in EDIT_TOOLS and call.writes:
+        return tuple(f"Edit(/{path})" for path in call.writes if _is_plain_path(str(path)))
+    return (call.tool_name,)
+
+
+def _is_plain_path(text: str) -> bool:
+    return re.search(r"[*?\[\]()]", text) is None
+
+
+def _for_shell(paths: CallPaths, is_settled: Callable[[CommandEffects], bool]) -> tuple[str, ...]:
+    found: list[str] = []
+    for effect in paths.effects:
+        if is_settled(effect):
+            continue
+        rule = _for_command(effect, paths)
+        if rule is None:
+            return ()
+        found.append(rule)
+    return tuple(dict.fromkeys(found))
+
+
+def _for_command(effect: CommandEffects, paths: CallPaths) -> str | None:
+    """One rule, or None when the command is unproven, writes elsewhere by a redirection, or is protected."""
+    touched = (*effect.writes, *effect.mentions)
+    if (
+        effect.problem
+        or effect.redirected
+        or effect.changes_git_settings
+        or paths.protection(touched) is not None
+    ):
+        return None
+    if any(link.argv[0] not in TRANSPARENT for link in effect.chain[:-1]):
+        return None
+    argv = effect.chain[-1].argv
+    program = argv[0] if argv else None
+    if program is None or program in FORMS or not PLAIN_WORD.fullmatch(program):
+        return None
+    prefix = _subcommand_prefix(argv)
+    if prefix is not None:
+        return f"Bash({prefix}:*)"
+    text = command_text(effect.chain[-1])
+    is_exact = None not in argv and "*" not in text and "\n" not in text
+    return f"Bash({text})" if is_exact else None
+
+
+def _subcommand_prefix(argv: tuple[str | None, ...]) -> str | None:
+    if argv[0] not in SUBCOMMAND_PROGRAMS or len(argv) < 2 or not SUBCOMMAND.fullmatch(argv[1] or ""):
+        return None
+    words = [argv[0], argv[1]]
+    if argv[1] in NESTED:
+        if len(argv) < 3 or not re.fullmatch(r"[\w:.-]+", argv[2] or "") or argv[0] in PAYLOADS:
+            return None
+        words.append(argv[2])
+    return " ".join(word or "" for word in words)

@@ -1,0 +1,75 @@
+"""What goes into a permission decision and what comes out, as frozen data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from ostinato.permissions.rules import Rule
+from ostinato.permissions.shell_command import ShellReading
+
+Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+ReasonKind = Literal["rule", "mode", "protected_path", "read_only", "outside", "unprovable", "no_rule"]
+
+
+def _nothing_resolved() -> Mapping[Path, tuple[Path, ...]]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """One tool call, with everything about it that the decision may use.
+
+    `reads` and `writes` are the absolute paths of file tools; a shell's are found from `shell`. `roots` are the
+    workspace's folders as real paths. `resolved` tells where each path of `mentioned_paths(call)` leads; what is
+    missing there counts as unknown. `is_read_only` is the tool's own word and counts only for built-in tools.
+    """
+
+    tool_name: str
+    input: Mapping[str, Any]
+    is_read_only: bool
+    cwd: Path
+    roots: tuple[Path, ...]
+    home: Path
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    shell: ShellReading | None = None
+    resolved: Mapping[Path, tuple[Path, ...]] = field(default_factory=_nothing_resolved)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    mode: Mode = "default"
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionReason:
+    """Why: `rule` and `source` name the rule (or the mode, the protection, the proof); `text` is one plain clause."""
+
+    kind: ReasonKind
+    rule: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    reason: DecisionReason
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    reason: DecisionReason
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person must decide. `suggestions` are rules that would answer the same call from now on."""
+
+    reason: DecisionReason
+    suggestions: tuple[str, ...] = ()
+
+
+Verdict = Allow | Deny | Ask
