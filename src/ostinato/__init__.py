@@ -1,0 +1,73 @@
+"""ostinato: an open coding-agent engine. `async for event in ostinato.query("…")` runs an agent in this process.
+
+The names below are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ostinato.engine.assemble import open_conversation
+    from ostinato.engine.conversation import Conversation
+    from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
+    from ostinato.engine.query import query, run
+    from ostinato.engine.result import QueryResult
+    from ostinato.errors import ModelError, OstinatoError
+    from ostinato.events import Event, Terminal
+    from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
+    from ostinato.version import __version__
+
+_HOMES = {
+    "Allow": "engine.options",
+    "Conversation": "engine.conversation",
+    "Deny": "engine.options",
+    "Event": "events",
+    "ModelError": "errors",
+    "Options": "engine.options",
+    "OstinatoError": "errors",
+    "PermissionAsked": "engine.options",
+    "QueryResult": "engine.result",
+    "Terminal": "events",
+    "Tool": "tool",
+    "ToolContext": "tool",
+    "ToolOutcome": "tool",
+    "__version__": "version",
+    "build_tool": "tool",
+    "open_conversation": "engine.assemble",
+    "query": "engine.query",
+    "run": "engine.query",
+}
+
+__all__ = [
+    "Allow",
+    "Conversation",
+    "Deny",
+    "Event",
+    "ModelError",
+    "Options",
+    "OstinatoError",
+    "PermissionAsked",
+    "QueryResult",
+    "Terminal",
+    "Tool",
+    "ToolContext",
+    "ToolOutcome",
+    "__version__",
+    "build_tool",
+    "open_conversation",
+    "query",
+    "run",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"ostinato.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

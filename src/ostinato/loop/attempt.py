@@ -4,8 +4,7 @@ An attempt that breaks keeps what was completed. Sending again, streaming withou
 (`docs/recovery.md` once they exist); today one request is sent once.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostinato.errors import ModelError
@@ -68,7 +67,6 @@ class Attempts:
         return end
 
     async def _streamed(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
-        stream: AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]
         try:
             async with self._deps.call_model(request) as stream:
                 async for batch in stream:

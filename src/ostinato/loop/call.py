@@ -10,8 +10,10 @@ from typing import Any, Literal
 from ostinato.errors import OstinatoError
 from ostinato.loop import results
 from ostinato.loop.cancellation import is_being_cancelled
+from ostinato.loop.intent import IntendingWorkspace
 from ostinato.messages import Text, ToolResult, ToolUse
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
+from ostinato.records import FileIntended
 from ostinato.state import ToolUseContext
 from ostinato.tool import EXCLUSIVE, Access, Tool, ToolContext, ToolOutcome, find_tool
 from ostinato.tool_input import InvalidInput, checked_input
@@ -57,15 +59,12 @@ def prepare_call(block: ToolUse, context: ToolUseContext) -> Prepared | CallEnd:
 def _checked(
     tool: Tool, block: ToolUse, raw_input: Mapping[str, Any], context: ToolUseContext
 ) -> Prepared | CallEnd:
-    checked = checked_input(tool, raw_input)
-    if isinstance(checked, InvalidInput):
-        return error_end(block, results.invalid_input(tool.name, checked.message))
     try:
-        wrong = tool.validate(checked)
-    except Exception as error:
-        wrong = _described(error)
-    if wrong is not None:
-        return error_end(block, results.invalid_input(tool.name, wrong))
+        checked = checked_input(tool, raw_input)
+    except Exception as error:  # the tool's own validation failed to validate
+        checked = InvalidInput(_described(error))
+    if isinstance(checked, InvalidInput):
+        return error_end(block, results.invalid_input(checked.message))
     return Prepared(tool, block, checked, _access(tool, checked, context), _is_read_only(tool, checked))
 
 
@@ -100,11 +99,16 @@ async def permitted(
     return changed if isinstance(changed, CallEnd) else (changed, decision)
 
 
-async def run_call(call: Prepared, context: ToolUseContext, progress: Callable[[str], None]) -> CallEnd:
+async def run_call(
+    call: Prepared,
+    context: ToolUseContext,
+    progress: Callable[[str], None],
+    record: Callable[[FileIntended], None],
+) -> CallEnd:
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
     tool_context = ToolContext(
         tool_use_id=call.block.id,
-        workspace=context.workspace,
+        workspace=IntendingWorkspace(context.workspace, call.block.id, record),
         files=context.files,
         abort=context.abort,
         progress=progress,

@@ -95,7 +95,9 @@ class StreamingToolExecutor:
             self._admit()
             await entry.may_start.wait()
             self._start(entry, prepared)
-            end = await run_call(prepared, self._context, lambda text: self._progress(entry, text))
+            end = await run_call(
+                prepared, self._context, lambda text: self._progress(entry, text), self._ledger.record
+            )
             self._finish(entry, end)
 
     def _admit(self) -> None:

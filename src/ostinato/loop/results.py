@@ -22,8 +22,8 @@ def invalid_json(name: str, text: str) -> str:
     return f"InputValidationError: the input of `{name}` is not a JSON object. It was not run. You wrote: {shown}"
 
 
-def invalid_input(name: str, why: str) -> str:
-    return f"InputValidationError: {why} (`{name}` was not run)"
+def invalid_input(why: str) -> str:
+    return f"InputValidationError: {why} (it was not run)"
 
 
 def cut_error(text: str) -> str:

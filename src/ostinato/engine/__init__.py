@@ -1,0 +1,1 @@
+"""A conversation as a program holds it; `assemble.py` alone knows every adapter."""

@@ -1,0 +1,201 @@
+"""The composition root: the only file that knows every adapter. It opens a conversation from options, or says why not."""
+
+import hashlib
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.engine.clock import RandomIds, SystemClock
+from ostinato.engine.conversation import Conversation, Setting
+from ostinato.engine.gate import Gate
+from ostinato.engine.model_choice import choose_model
+from ostinato.engine.options import Options
+from ostinato.engine.prompt import system_blocks, user_context
+from ostinato.engine.seen_files import SeenFiles
+from ostinato.errors import JournalError, UsageError
+from ostinato.history import History
+from ostinato.journal.opening import reopen_session
+from ostinato.journal.places import data_root, project_folder
+from ostinato.journal.resume import answers, open_calls
+from ostinato.journal.sessions import find_session, newest_session, start_session
+from ostinato.journal.unkept import MemoryOnly, Unkept
+from ostinato.journal.write import SessionWriter
+from ostinato.loop.deps import Deps
+from ostinato.permissions.read_only import is_read_only_shell
+from ostinato.permissions.rules import Rule, parse_rule
+from ostinato.permissions.verdict import Policy
+from ostinato.ports import ModelFacts
+from ostinato.records import Record, SessionStarted
+from ostinato.sandbox.environment import child_environment
+from ostinato.sandbox.workspace import LocalWorkspace
+from ostinato.state import ModelSettings
+from ostinato.tool import Tool
+from ostinato.tools.builtin import builtin_tools
+from ostinato.version import __version__
+
+
+@asynccontextmanager
+async def open_conversation(options: Options) -> AsyncGenerator[Conversation, None]:
+    """A conversation for the length of the block. Raises what `start_conversation` raises."""
+    conversation = await start_conversation(options)
+    try:
+        yield conversation
+    finally:
+        await conversation.aclose()
+
+
+async def start_conversation(options: Options) -> Conversation:
+    """Set everything up; `aclose()` gives it back. Nothing is sent to a model yet.
+
+    Raises UsageError (folder, session, rules), ConfigurationError (key, model, address), LocalModelError, JournalError.
+    """
+    environment = dict(os.environ if options.environment is None else options.environment)
+    cwd, roots = _folders(options)
+    rules = _rules(options)
+    root = data_root(environment)
+    chosen = choose_model(options, environment, models_folder=(root or Path.home()) / "models")
+    session = _session(options, root, cwd)
+    workspace = LocalWorkspace(cwd, roots, child_environment(environment), _spill_folder(root, cwd, session))
+    tools = _tools(options, rules, chosen.facts)
+    clock, ids = SystemClock(), RandomIds()
+    permissions = Gate(
+        Policy(options.permission_mode, rules),
+        options.can_use_tool,
+        home=Path(environment.get("HOME") or "/nonexistent"),
+        builtin_names=frozenset(tool.name for tool in builtin_tools(is_read_only_command=is_read_only_shell)),
+    )
+    deps = Deps(chosen.model.stream, permissions, session.journal, clock, ids)
+    setting = Setting(
+        session_id=session.session_id,
+        model=chosen.facts,
+        tools=tools,
+        workspace=workspace,
+        files=SeenFiles(),
+        settings=ModelSettings(
+            system_blocks(
+                options.system_prompt, options.append_system_prompt, is_short=chosen.facts.short_prompt
+            ),
+            user_context(cwd, roots, clock.now()),
+            options.temperature,
+        ),
+        config=options.config,
+        permission_mode=options.permission_mode,
+        max_turns=options.max_turns,
+        max_output_tokens=options.max_output_tokens,
+        notices=(*session.notices, *chosen.notices),
+    )
+    history = _opened_history(session, setting, ids)
+    return Conversation(
+        setting, deps, history, close_session=session.journal.close, close_model=chosen.aclose
+    )
+
+
+# ------------------------------------------------------------------------------------------------ folders, rules, tools
+
+
+def _folders(options: Options) -> tuple[Path, tuple[Path, ...]]:
+    folders: list[Path] = []
+    for folder in (options.cwd, *options.add_dirs):
+        real = Path(os.path.realpath(folder.expanduser()))
+        if not real.is_dir():
+            raise UsageError(f"`{folder}` is not a folder", hint="name a folder that exists")
+        if not os.access(real, os.R_OK | os.X_OK):
+            raise UsageError(f"the folder `{folder}` cannot be read", hint="check its permissions")
+        folders.append(real)
+    return folders[0], tuple(dict.fromkeys(folders))
+
+
+def _rules(options: Options) -> tuple[Rule, ...]:
+    allowed = [parse_rule(text, "allow", "allowed tools") for text in options.allowed_tools]
+    denied = [parse_rule(text, "deny", "disallowed tools") for text in options.disallowed_tools]
+    return (*allowed, *denied)
+
+
+def _tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> tuple[Tool, ...]:
+    """What the model is offered: a tool that is denied whole is not shown, a small model sees only its subset."""
+    offered = options.tools
+    if offered is None:
+        offered = builtin_tools(is_read_only_command=is_read_only_shell)
+        if facts.tool_names:
+            offered = [tool for tool in offered if tool.name in facts.tool_names]
+    tools = (*offered, *options.extra_tools)
+    names = [tool.name for tool in tools]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"two tools are named `{twice}`", hint="give each tool a name of its own")
+    hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
+    return tuple(tool for tool in tools if tool.name not in hidden)
+
+
+# ------------------------------------------------------------------------------------------------ sessions
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    session_id: str
+    journal: SessionWriter | MemoryOnly
+    records: tuple[Record, ...] = ()
+    is_new: bool = True
+    notices: tuple[str, ...] = ()
+
+
+def _session(options: Options, root: Path | None, cwd: Path) -> _Session:
+    clock = SystemClock()
+    if options.resume is not None or options.continue_session:
+        path = (
+            newest_session(root, cwd) if options.resume is None else find_session(root, options.resume, cwd)
+        )
+        opened = reopen_session(path, now=clock.now)
+        found = opened.found
+        notices: list[str] = []
+        if found.unknown:
+            opened.writer.close()
+            raise JournalError(
+                f"`{path}` holds {len(found.unknown)} records of a later version",
+                hint="update ostinato to resume this session",
+            )
+        if found.bad_tail is not None:
+            tail = found.bad_tail
+            notices.append(
+                f"the end of the session file was damaged ({tail.reason}); it lies in {tail.moved_to}"
+            )
+        return _Session(opened.writer.session_id, opened.writer, found.records, False, tuple(notices))
+    session_id = options.session_id or RandomIds().uuid()
+    if not options.keep_session:
+        return _Session(session_id, MemoryOnly())
+    started = start_session(root, cwd, session_id, now=clock.now)
+    if isinstance(started, Unkept):
+        return _Session(session_id, started.journal, notices=(started.reason,))
+    return _Session(session_id, started)
+
+
+def _spill_folder(root: Path | None, cwd: Path, session: _Session) -> Path | None:
+    if root is None or isinstance(session.journal, MemoryOnly):
+        return None
+    return project_folder(root, cwd) / session.session_id / "tool-results"
+
+
+def _opened_history(session: _Session, setting: Setting, ids: RandomIds) -> History:
+    """The history as the model will see it: what was kept, with an answer to every call that a crash left open."""
+    history = History.fold(session.records)
+    if session.is_new:
+        added: tuple[Record, ...] = (
+            SessionStarted(session.session_id, str(setting.workspace.cwd), setting.model.id, __version__),
+        )
+    else:
+        added = answers(open_calls(session.records), uuid=ids.uuid, content_hash=_content_hash)
+    for record in added:
+        session.journal.write(record)
+    return history.extend(added)
+
+
+def _content_hash(path: str) -> str | None:
+    """SHA-256 of the file's bytes now; empty if there is no file, None if it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None

@@ -1,0 +1,127 @@
+"""One conversation: its history, its journal, and one query at a time."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from ostinato.engine.written import WrittenRecords
+from ostinato.errors import UsageError
+from ostinato.events import Event
+from ostinato.history import History
+from ostinato.loop.abort import AbortSignal
+from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.query import events_of
+from ostinato.loop.run import Run
+from ostinato.messages import user_prompt
+from ostinato.ports import FileState, ModelFacts, QuerySource, QueryTracking, Workspace
+from ostinato.records import Record
+from ostinato.state import ModelSettings, QueryConfig, ToolUseContext
+from ostinato.submissions import AbortReason
+from ostinato.tool import Tool
+
+MAX_PROMPT_CHARACTERS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stays the same for a whole conversation."""
+
+    session_id: str
+    model: ModelFacts
+    tools: tuple[Tool, ...]
+    workspace: Workspace
+    files: FileState
+    settings: ModelSettings
+    config: QueryConfig
+    permission_mode: str
+    max_turns: int | None = None
+    max_output_tokens: int | None = None
+    notices: tuple[str, ...] = ()
+    """Sentences for the user: a session that is not kept, damage that was put aside, a small model."""
+
+
+class Conversation:
+    """Holds the history between queries. `engine/assemble.py` makes it; `async with open_conversation(...)` closes it."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        deps: Deps,
+        history: History,
+        *,
+        close_session: Callable[[], None],
+        close_model: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.setting = setting
+        self.history = history
+        self._deps = deps
+        self._close_session = close_session
+        self._close_model = close_model
+        self._run: Run | None = None
+
+    @property
+    def session_id(self) -> str:
+        return self.setting.session_id
+
+    async def query(self, prompt: str) -> AsyncGenerator[Event, None]:
+        """Events of one query; the last is its `Terminal`. The prompt is written before the first model call.
+
+        Raises UsageError for an empty or far too long prompt, and when a query is running already.
+        """
+        self._begin(prompt)
+        written = WrittenRecords(self._deps.journal)
+        run = Run(self._params(), replace(self._deps, journal=written))
+        self._run = run
+        events = events_of(run)
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await events.aclose()
+            self._run = None
+            self.history = run.messages or self.history.extend(written.records)
+
+    def abort(self, reason: AbortReason = "user") -> None:
+        """End the running query, if there is one; its `Terminal` still comes."""
+        if self._run is not None:
+            self._run.abort.abort(reason)
+
+    def _begin(self, prompt: str) -> None:
+        if not prompt.strip():
+            raise UsageError("the prompt is empty", hint="say what should be done")
+        if len(prompt) > MAX_PROMPT_CHARACTERS:
+            raise UsageError(
+                f"the prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARACTERS} are taken",
+                hint="put long material into a file and name it in the prompt",
+            )
+        if self._run is not None:
+            raise UsageError("a query of this conversation is still running", hint="wait for it, or abort it")
+        self._write(user_prompt(self._deps.ids.uuid(), prompt))
+
+    def _write(self, record: Record) -> None:
+        self._deps.journal.write(record)
+        self.history = self.history.append(record)
+
+    def _params(self) -> QueryParams:
+        setting = self.setting
+        context = ToolUseContext(
+            tools=setting.tools,
+            model=setting.model,
+            workspace=setting.workspace,
+            files=setting.files,
+            abort=AbortSignal(),
+            source=QuerySource("sdk"),
+            tracking=QueryTracking(self._deps.ids.uuid()),
+        )
+        return QueryParams(
+            messages=self.history,
+            tool_use_context=context,
+            settings=setting.settings,
+            max_turns=setting.max_turns,
+            max_output_tokens_override=setting.max_output_tokens,
+            config=setting.config,
+        )
+
+    async def aclose(self) -> None:
+        """Give back what the conversation holds: the session file at once, then the model's connections."""
+        self._close_session()
+        await self._close_model()

@@ -1,0 +1,128 @@
+"""The permission gate as the loop sees it: the pure decision first, then the caller's word, and without a caller a no.
+
+Everything that could not be decided is denied when nobody can be asked, and the model is told why.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, assert_never
+
+import anyio
+
+from ostinato.engine.options import Allow as CallerAllows
+from ostinato.engine.options import CanUseTool, PermissionAsked
+from ostinato.permissions.call_paths import mentioned_paths
+from ostinato.permissions.decision import decide
+from ostinato.permissions.explanation import explain
+from ostinato.permissions.path_resolution import resolve_paths
+from ostinato.permissions.shell_reader import read_command
+from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
+from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Workspace
+
+DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you would need."
+PATH_INPUTS = ("file_path", "notebook_path", "path")
+
+
+class Gate:
+    """Implements the `Permissions` port. Callers are asked one question at a time."""
+
+    def __init__(
+        self, policy: Policy, can_use_tool: CanUseTool | None, *, home: Path, builtin_names: frozenset[str]
+    ) -> None:
+        self._policy = policy
+        self._can_use_tool = can_use_tool
+        self._home = home
+        self._builtin_names = builtin_names
+        self._asking = anyio.Lock()
+
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+        verdict = decide(self._facts(query), self._policy)
+        match verdict:
+            case Allow():
+                return Allowed(_reason(verdict))
+            case Deny():
+                return Denied(_reason(verdict), f"{explain(verdict)} {DO_NOT_WORK_AROUND}")
+            case Ask():
+                return await self._asked(query, verdict)
+            case _:
+                assert_never(verdict)
+
+    async def _asked(self, query: PermissionQuery, verdict: Ask) -> Allowed | Denied:
+        reason = _reason(verdict)
+        if self._can_use_tool is None:
+            text = (
+                f"{explain(verdict)} Nobody can be asked in this run, so it is denied. {DO_NOT_WORK_AROUND}"
+            )
+            return Denied(reason, text)
+        asked = PermissionAsked(
+            query.tool.name, query.tool_use_id, query.input, reason.text, verdict.suggestions
+        )
+        async with self._asking:
+            answer = await self._can_use_tool(asked)
+        if isinstance(answer, CallerAllows):
+            return Allowed(
+                DecisionReason("can_use_tool", "caller", "the caller allowed it"), answer.updated_input
+            )
+        denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
+        return Denied(denied, answer.message, interrupt=answer.interrupt)
+
+    def _facts(self, query: PermissionQuery) -> CallFacts:
+        return call_facts(
+            query.tool.name,
+            query.input,
+            query.workspace,
+            home=self._home,
+            is_read_only=query.tool.name in self._builtin_names and _is_read_only(query),
+            paths=_touched(query),
+        )
+
+
+def call_facts(
+    tool_name: str,
+    call_input: Mapping[str, Any],
+    workspace: Workspace,
+    *,
+    home: Path,
+    is_read_only: bool,
+    paths: tuple[tuple[Path, ...], tuple[Path, ...]],
+) -> CallFacts:
+    """The facts of a call with every path it mentions resolved; `paths` are what it reads and what it writes."""
+    command = call_input.get("command") if tool_name == "Bash" else None
+    reads, writes = paths
+    facts = CallFacts(
+        tool_name=tool_name,
+        input=call_input,
+        is_read_only=is_read_only,
+        cwd=workspace.cwd,
+        roots=workspace.roots,
+        home=home,
+        reads=reads,
+        writes=writes,
+        shell=read_command(command) if isinstance(command, str) else None,
+    )
+    return replace(facts, resolved=resolve_paths(mentioned_paths(facts)))
+
+
+def _is_read_only(query: PermissionQuery) -> bool:
+    try:
+        return query.tool.is_read_only(query.input)
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _touched(query: PermissionQuery) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """What the call reads and writes, as written by the model where it wrote a path (links not followed)."""
+    access = query.tool.access(query.input, query.workspace)
+    written = tuple(
+        query.workspace.cwd / Path(value).expanduser()
+        for name in PATH_INPUTS
+        if isinstance(value := query.input.get(name), str)
+    )
+    if access.writes:
+        return access.reads, written or access.writes
+    return written or access.reads, ()
+
+
+def _reason(verdict: Verdict) -> DecisionReason:
+    return DecisionReason(verdict.reason.rule, verdict.reason.source, verdict.reason.text)

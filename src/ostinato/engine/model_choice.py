@@ -1,0 +1,53 @@
+"""Which model a conversation talks to: one the caller brings, one named by a string, or the one the environment has a key for."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.engine.options import Options
+from ostinato.ports import Model, ModelFacts
+
+SMALL_MODEL = "this is a small local model: it may be wrong, and say it is done when it is not"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """A model and how to give it back; `notices` are for the user."""
+
+    model: Model
+    aclose: Callable[[], Awaitable[None]]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> ModelFacts:
+        return self.model.facts
+
+
+async def _kept_by_caller() -> None:
+    """A model that the caller brought is the caller's to close."""
+
+
+def choose_model(options: Options, environment: Mapping[str, str], *, models_folder: Path) -> ChosenModel:
+    """Raises ConfigurationError (no key, unknown provider) or LocalModelError. Adapters are loaded only when chosen."""
+    name = options.model
+    if name is not None and not isinstance(name, str):
+        return ChosenModel(name, _kept_by_caller)
+    if name is not None and (name == "local" or name.startswith("local/")):
+        return _local(name, models_folder)
+    from ostinato.providers.connect import model_from_environment
+
+    model = model_from_environment(name, environment, options.model_overrides)
+    return ChosenModel(model, model.aclose)
+
+
+def _local(name: str, models_folder: Path) -> ChosenModel:
+    from ostinato.providers.local import open_local_model
+    from ostinato.providers.local_runtime import LoadedModels, load_with_xllamacpp
+
+    loaded = LoadedModels(load_with_xllamacpp)
+    model = open_local_model(name, models_folder=models_folder, loaded=loaded)
+
+    async def close() -> None:
+        loaded.close()
+
+    return ChosenModel(model, close, (SMALL_MODEL,))

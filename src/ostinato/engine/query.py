@@ -1,0 +1,61 @@
+"""The library's front door: a prompt in, events out; nothing to open, nothing to close."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+import anyio
+
+from ostinato.engine.assemble import start_conversation
+from ostinato.engine.options import Options, QueryOptions
+from ostinato.engine.result import QueryResult, result_of_events
+from ostinato.events import Event
+
+
+async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[Event, None]:
+    """Run an agent on `prompt` and yield what happens; the last event is its `Terminal`.
+
+    The keyword arguments are the fields of `Options`: `cwd`, `model`, `tools`, `system_prompt`, `max_turns`,
+    `can_use_tool`, `permission_mode` and so on. Runs on asyncio and trio. Safe to leave at any time: that ends the run, its
+    tools and their processes.
+
+    Raises UsageError, ConfigurationError or JournalError before anything is sent; a model call that fails is no exception
+    but a `Terminal` with reason `model_error`.
+    """
+    conversation = await start_conversation(options_from(options))
+    events = conversation.query(prompt)
+    try:
+        async for event in events:
+            yield event
+    finally:
+        await events.aclose()
+        await conversation.aclose()
+
+
+def run(prompt: str, **options: Unpack[QueryOptions]) -> QueryResult:
+    """The synchronous form, for scripts and notebooks without an event loop: run to the end, then return the result."""
+    return anyio.run(partial(_collected, prompt, options))
+
+
+async def _collected(prompt: str, options: QueryOptions) -> QueryResult:
+    async with aclosing(query(prompt, **options)) as events:
+        return result_of_events([event async for event in events])
+
+
+def options_from(given: QueryOptions) -> Options:
+    """Options from keyword arguments; paths may be strings."""
+    changed: dict[str, Any] = dict(given)
+    if "cwd" in changed:
+        changed["cwd"] = Path(changed["cwd"])
+    if "add_dirs" in changed:
+        changed["add_dirs"] = tuple(Path(folder) for folder in changed["add_dirs"])
+    return Options(**_known(changed))
+
+
+def _known(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    unknown = sorted(set(given) - set(Options.__dataclass_fields__))
+    if unknown:
+        raise TypeError(f"query() has no option `{unknown[0]}`")
+    return given
