@@ -158,6 +158,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _write(self, answer: Answer) -> None:
         answering = self._listener.answering
+        count = answering.new_response()
         if answer.faults.before_head is not None:
             stand_before(answer.faults.before_head, answering.wait)
         if answer.faults.delay_s and answering.wait(answer.faults.delay_s):
@@ -168,9 +169,7 @@ class _Connection(BaseHTTPRequestHandler):
         for name, value in {**answer.headers, "transfer-encoding": "chunked"}.items():
             self.send_header(name, value)
         self.end_headers()
-        writer = BodyWriter(
-            self.connection, answer.faults, count=answering.new_response(), wait=answering.wait
-        )
+        writer = BodyWriter(self.connection, answer.faults, count=count, wait=answering.wait)
         writer.play(answer.frames, ends_cut=answer.cuts)
 
     def _read_body(self) -> bytes:

@@ -179,7 +179,7 @@ class StrictServer:
         found = wire.problems(body, self._rules)
         if path != MESSAGES:
             return found
-        if "anthropic-version" not in headers:
+        if not headers.get("anthropic-version"):
             found = (*found, Problem("shape", "anthropic-version: header is required"))
         return (*found, *self._issued.problems(as_dicts(body.get("messages"))))
 
