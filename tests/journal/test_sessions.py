@@ -1,0 +1,183 @@
+"""Sessions lie where their readers look, are found by what a person knows of them, and a missing home stops nobody."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.journal.sessions_on_disk import RENAMED, append, noon
+
+from ostinato.errors import JournalError, UsageError
+from ostinato.journal.opening import reopen_session
+from ostinato.journal.places import data_root, project_key, session_file
+from ostinato.journal.read import read_session
+from ostinato.journal.sessions import (
+    copy_session,
+    find_session,
+    list_sessions,
+    newest_session,
+    start_session,
+)
+from ostinato.journal.unkept import Unkept
+from ostinato.journal.write import SessionWriter
+from ostinato.messages import ToolResult, meta_prompt, tool_result_message, user_prompt
+from ostinato.records import SessionStarted
+
+ONE, TWO = "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "11112222-bbbb-4bbb-8bbb-bbbbbbbbbbbb"
+
+
+def kept(root: Path, cwd: Path, session_id: str, prompt: str, modified_s: int = 0) -> Path:
+    writer = start_session(root, cwd, session_id, now=noon)
+    assert isinstance(writer, SessionWriter)
+    writer.write(SessionStarted(session_id, str(cwd), "m", "1"))
+    writer.write(user_prompt(f"p-{session_id}", prompt))
+    writer.close()
+    os.utime(writer.path, (modified_s, modified_s))
+    return writer.path
+
+
+# ------------------------------------------------------------------------------------------------ places
+
+
+@pytest.mark.parametrize(
+    ("environment", "root"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.ostinato"),
+        ({"HOME": "/home/me", "OSTINATO_HOME": "/data"}, "/data"),
+        ({"HOME": "/home/me", "CLAUDE_CONFIG_DIR": "/c"}, "/home/me/.ostinato"),
+        ({"HOME": "/home/me", "CLAUDE_CONFIG_DIR": "/c", "CLAUDE_AGENT_SDK_VERSION": "0.2"}, "/c"),
+        ({"HOME": "/home/me", "CLAUDE_CONFIG_DIR": "/c", "CLAUDE_CODE_ENTRYPOINT": "sdk-ts"}, "/c"),
+        (
+            {"HOME": "/home/me", "CLAUDE_CONFIG_DIR": "/c", "CLAUDE_CODE_ENTRYPOINT": "cli"},
+            "/home/me/.ostinato",
+        ),
+        (
+            {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c", "CLAUDE_AGENT_SDK_VERSION": "0.2", "CLAUDECODE": "1"},
+            "/h/.ostinato",
+        ),
+        (
+            {"OSTINATO_HOME": "/data", "CLAUDE_CONFIG_DIR": "/c", "CLAUDE_AGENT_SDK_VERSION": "0.2"},
+            "/data",
+        ),
+    ],
+)
+def test_the_data_root_follows_the_environment(environment: dict[str, str], root: str):
+    assert data_root(environment) == Path(root)
+
+
+@pytest.mark.parametrize("environment", [{}, {"HOME": ""}, {"HOME": "not/absolute"}])
+def test_without_a_home_there_is_no_root(environment: dict[str, str]):
+    assert data_root(environment) is None
+
+
+def test_the_key_of_a_folder_is_the_one_that_transcript_readers_compute():
+    # the expected keys were made by the session functions of claude-agent-sdk 0.2.189
+    assert project_key(Path("/no/such.dir/x_y z")) == "-no-such-dir-x-y-z"
+    assert project_key(Path("/no/ä\U0001f600")) == "-no---"
+    long = Path(("/" + "a-long/folder é/" * 20)[:-1])
+    assert project_key(long).endswith("-a-long--7fan9w")
+    assert len(project_key(long)) == 207
+
+
+def test_the_key_follows_links(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert project_key(tmp_path / "link") == project_key(tmp_path / "real")
+
+
+# ------------------------------------------------------------------------------------------------ finding
+
+
+def test_sessions_are_listed_newest_first_by_folder_or_all(tmp_path: Path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    kept(tmp_path, here, ONE, "older", 1_000)
+    kept(tmp_path, there, "third", "elsewhere", 1_500)
+    kept(tmp_path, here, TWO, "newer", 2_000)
+    assert [s.session_id for s in list_sessions(tmp_path, here)] == [TWO, ONE]
+    assert [s.prompt for s in list_sessions(tmp_path)] == ["newer", "elsewhere", "older"]
+    assert newest_session(tmp_path, here) == session_file(tmp_path, here, TWO)
+
+
+def test_a_session_that_nobody_asked_anything_is_not_listed(tmp_path: Path):
+    writer = start_session(tmp_path, tmp_path, "empty", now=noon)
+    assert isinstance(writer, SessionWriter)
+    writer.write(SessionStarted("empty", "/", "m", "1"))
+    writer.write(meta_prompt("m1", "not the user's", origin="recovery"))
+    writer.close()
+    assert list_sessions(tmp_path) == ()
+    with pytest.raises(UsageError):
+        newest_session(tmp_path, tmp_path)
+
+
+def test_a_listing_shows_the_title_and_survives_damage(tmp_path: Path):
+    path = kept(tmp_path, tmp_path, ONE, "a\nquestion " + "x" * 500)
+    append(path, RENAMED)
+    append(path, b"\xff torn")
+    (path.parent / "broken.jsonl").write_bytes(b"\0\0\0")
+    (path.parent / "folder.jsonl").mkdir()
+    (summary,) = list_sessions(tmp_path)
+    assert summary.title == "their title"
+    assert summary.prompt.startswith("a question xxx")
+    assert len(summary.prompt) == 200
+
+
+def test_a_session_is_found_by_id_by_a_unique_beginning_or_by_title(tmp_path: Path):
+    one, two = kept(tmp_path, tmp_path, ONE, "x"), kept(tmp_path, tmp_path, TWO, "y")
+    append(two, RENAMED)
+    assert find_session(tmp_path, ONE) == one
+    assert find_session(tmp_path, "11111") == one
+    assert find_session(tmp_path, "their title") == two
+    for name in ("1111", "none", ""):
+        with pytest.raises(UsageError):
+            find_session(tmp_path, name)
+
+
+def test_the_folders_own_sessions_come_first(tmp_path: Path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    mine = kept(tmp_path, here, ONE, "x")
+    other = kept(tmp_path, there, TWO, "y")
+    assert find_session(tmp_path, "1111", here) == mine
+    assert find_session(tmp_path, TWO, here) == other
+
+
+@pytest.mark.parametrize("session_id", ["", "../../etc/x", "a/b", "a b", ".hidden", "-flag"])
+def test_an_id_that_is_a_path_is_refused(tmp_path: Path, session_id: str):
+    with pytest.raises(UsageError):
+        start_session(tmp_path, tmp_path, session_id, now=noon)
+
+
+# ------------------------------------------------------------------------------------------------ forks
+
+
+def test_a_fork_holds_everything_and_leaves_its_source_alone(tmp_path: Path):
+    source = kept(tmp_path, tmp_path, ONE, "x")
+    opened = reopen_session(source, now=noon)
+    opened.writer.write(tool_result_message("big", ToolResult("t", "y" * 100_000)))
+    before = source.read_bytes()
+    fork = copy_session(source, tmp_path, tmp_path, TWO, now=noon)  # though the source is in use
+    assert isinstance(fork, SessionWriter)
+    fork.write(user_prompt("p2", "only here"))
+    fork.close()
+    opened.writer.close()
+    assert source.read_bytes() == before
+    assert read_session(fork.path).records == (*read_session(source).records, user_prompt("p2", "only here"))
+
+
+# ------------------------------------------------------------------------------------------------ no home
+
+
+async def test_a_home_that_cannot_be_used_means_a_session_that_is_not_kept(tmp_path: Path):
+    (tmp_path / "file").write_text("in the way")
+    for root in (None, tmp_path / "file", Path("/proc/nowhere"), Path("/dev/null/x")):
+        found = start_session(root, tmp_path, ONE, now=noon)
+        assert isinstance(found, Unkept)
+        assert found.reason
+        found.journal.write(user_prompt("p", "x"))
+        await found.journal.sync()
+        found.journal.close()
+        assert list_sessions(root) == ()
+
+
+def test_an_id_that_is_taken_is_an_error_not_an_unkept_session(tmp_path: Path):
+    kept(tmp_path, tmp_path, ONE, "x")
+    with pytest.raises(JournalError):
+        start_session(tmp_path, tmp_path, ONE, now=noon)
