@@ -1,6 +1,6 @@
 """The permission decision: a pure function from a call and a policy to allow, deny or ask, each with its reason.
 
-Order: deny rules, ask rules, protected paths, mode, allow rules, proof that the call only reads, ask. Deny and ask
+Order: deny rules, (plan mode's refusal,) ask rules, protected paths, mode, allow rules, proof that the call only reads, ask. Deny and ask
 rules count in every mode. What cannot be proven is allowed in two cases only: in `bypassPermissions`, and by a
 rule for the bare tool `Bash`, which its writer can only have meant as "anything".
 """
@@ -52,6 +52,11 @@ def decide(call: CallFacts, policy: Policy) -> Verdict:
 
 def _decide(paths: CallPaths, policy: Policy) -> Verdict:
     restricted = find_restriction(paths, policy.rules)
+    if isinstance(restricted, Deny):
+        return restricted
+    # Before any question: asking about what this mode refuses would be a way out of it.
+    if policy.mode == "plan" and not _only_reads(paths):
+        return Deny(_by_mode(policy, "allows only calls that are proven to read"))
     if restricted is not None:
         return restricted
     if policy.mode == "bypassPermissions":
@@ -59,8 +64,6 @@ def _decide(paths: CallPaths, policy: Policy) -> Verdict:
     protected = _protected(paths)
     if protected is not None:
         return protected
-    if policy.mode == "plan" and not _only_reads(paths):
-        return Deny(_by_mode(policy, "allows only calls that are proven to read"))
     if policy.mode == "acceptEdits" and _edits_inside(paths):
         return Allow(_by_mode(policy, "allows edits inside the workspace"))
     rule = covering_rule(Allowance(paths, policy))
