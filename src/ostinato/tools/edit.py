@@ -8,14 +8,14 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
-from ostinato.errors import OstinatoError
-from ostinato.ports import SeenFile, Workspace
+from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
-from ostinato.tools.answer import LONE_SURROGATE, refusal, shown_path, success, valid_unicode
+from ostinato.tools.answer import LONE_SURROGATE, refusal, shown_path, success
 from ostinato.tools.edit_match import Matched, NotMatched, match_edit
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
-from ostinato.tools.file_diff import unified_diff
+from ostinato.tools.file_change import change_display, put_in_place
 from ostinato.tools.line_ends import text_with_ends
+from ostinato.tools.text_encoding import UTF_8
 
 PROMPT: Final = """\
 Replace exact text in a file. Read the file first in this conversation. old_string must match the file exactly (without \
@@ -95,13 +95,11 @@ async def _create(path: Path, text: str, context: ToolContext) -> ToolOutcome:
         return refusal(
             f"`{name}` exists: an empty `old_string` only creates a new file; give the text to replace"
         )
-    new_hash = await context.workspace.replace_file(path, text.encode())
-    context.files.put(path, SeenFile(new_hash))
-    return success(
-        f"created {name}",
-        max_characters=MAX_RESULT_CHARACTERS,
-        display=_display(name, "", text),
-    )
+    wrong = await put_in_place(path, UTF_8.encode(text), context)
+    if wrong is not None:
+        return refusal(wrong)
+    display = change_display(name, "", text_with_ends(text).normal)
+    return success(f"created {name}", max_characters=MAX_RESULT_CHARACTERS, display=display)
 
 
 async def _apply(file: ExistingFile, matched: Matched, context: ToolContext) -> ToolOutcome:
@@ -114,17 +112,13 @@ async def _apply(file: ExistingFile, matched: Matched, context: ToolContext) -> 
             f"`{name}` is {file.encoding.label}, which has no {error.object[error.start]!r}; "
             "use other characters, or Write the whole file, which makes it UTF-8"
         )
-    try:
-        new_hash = await context.workspace.replace_file(file.path, data, expected=file.content_hash)
-    except OstinatoError as error:
-        return refusal(str(error))
-    context.files.put(file.path, SeenFile(new_hash, is_partial=file.is_partial))
-    after = text_with_ends(text).normal
-    return success(
-        _account(file, matched, name),
-        max_characters=MAX_RESULT_CHARACTERS,
-        display=_display(name, file.text.normal, after),
+    wrong = await put_in_place(
+        file.path, data, context, expected=file.content_hash, is_partial=file.is_partial
     )
+    if wrong is not None:
+        return refusal(wrong)
+    display = change_display(name, file.text.normal, text_with_ends(text).normal)
+    return success(_account(file, matched, name), max_characters=MAX_RESULT_CHARACTERS, display=display)
 
 
 def _account(file: ExistingFile, matched: Matched, name: str) -> str:
@@ -136,7 +130,3 @@ def _account(file: ExistingFile, matched: Matched, name: str) -> str:
         f"edited {name} at line {first}. `old_string` matched there only with different white space; "
         f"the new text was fitted to the file's indentation:\n{matched.new[:MAX_ECHOED_CHARACTERS]}"
     )
-
-
-def _display(name: str, before: str, after: str) -> Mapping[str, Any]:
-    return {"path": valid_unicode(name), "diff": valid_unicode(unified_diff(before, after, name))}

@@ -21,6 +21,9 @@ MAX_COMPARED_LINES: Final = 5000
 
 MAX_SHOWN_LINE: Final = 200
 
+NUMBER_PREFIX: Final = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
+"""What a model copies along from Read's answer."""
+
 INDENT: Final = re.compile(r"[ \t]*")
 
 
@@ -138,6 +141,9 @@ def _not_found(normal: str, old: str, similar: Sequence[int]) -> str:
         numbers = _named([i + 1 for i in similar])
         shown = _numbered(lines, range(similar[0], similar[0] + len(_lines_of(old))))
         return f"`old_string` was not found; it differs only in white space at line {numbers}. The file has:\n{shown}"
+    bare = NUMBER_PREFIX.sub("", old)
+    if bare != old and bare in normal:
+        return "`old_string` was not found; leave out the line numbers that Read shows before each line"
     close = _similar_lines(lines, old)
     if not close:
         return "`old_string` was not found, nor anything like it; Read the file again"

@@ -54,12 +54,14 @@ def _last_command(command: str) -> str:
     lexer = shlex.shlex(command.strip(), posix=True, punctuation_chars=OPERATORS)
     lexer.whitespace, lexer.commenters = " \t\r", ""
     words: list[str] = []
+    is_ended = False
     try:
         for token in lexer:
             if set(token) <= set(OPERATORS) - set("<>"):
-                words = []
+                is_ended = True
             else:
-                words.append(token)
+                words = [token] if is_ended else [*words, token]
+                is_ended = False
     except ValueError:
         return ""
     words = [word for word in words if not _is_assignment(word)]

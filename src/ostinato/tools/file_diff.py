@@ -13,14 +13,14 @@ MAX_COMPARED_LINES: Final = 4000
 MAX_DIFF_CHARACTERS: Final = 100_000
 """Longer diffs are cut at the end of a line, with a mark."""
 
+NO_LINE_END: Final = "\\ No newline at end of file"
+
 HUNK: Final = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
 def unified_diff(before: str, after: str, path: str) -> str:
-    """The difference of two texts; empty when they are equal. Line ends are left out of it."""
-    old, new = before.split("\n"), after.split("\n")
-    if old[-1] == new[-1] == "":
-        del old[-1], new[-1]
+    """The difference of two texts with `\\n` line ends; empty when they are equal."""
+    old, new = _lines(before), _lines(after)
     head = _equal_count(old, new)
     tail = _equal_count(old[head:][::-1], new[head:][::-1])
     skipped = max(0, head - CONTEXT_LINES)
@@ -32,6 +32,12 @@ def unified_diff(before: str, after: str, path: str) -> str:
         return text
     cut = text.rfind("\n", 0, MAX_DIFF_CHARACTERS)
     return f"{text[: max(cut, 0)]}\n[... diff cut ...]"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines; a last one without a line end carries the mark that `diff` and `git` give it."""
+    *ended, rest = text.split("\n")
+    return [*ended, f"{rest}\n{NO_LINE_END}"] if rest else ended
 
 
 def _equal_count(old: Sequence[str], new: Sequence[str]) -> int:

@@ -21,14 +21,13 @@ class FileLines:
         self._scan = EncodingScan()
         self._wide: codecs.IncrementalDecoder | None = None
         self._held = b""
-        self._is_begun = self._is_classic = False
-        self.is_empty = True
+        self._is_begun = False
+        self._is_classic: bool | None = None
 
     def feed(self, data: bytes) -> None:
-        self.is_empty = self.is_empty and not data
         self._scan.feed(data)
         if not self._is_begun:
-            data = self._begin(data)
+            data = self._without_mark(data)
         self._take(data if self._wide is None else self._wide.decode(data).encode())
 
     def finish(self) -> None:
@@ -37,28 +36,24 @@ class FileLines:
         self._take(rest, is_last=True)
         self._window.finish()
 
-    def _begin(self, data: bytes) -> bytes:
+    def _without_mark(self, data: bytes) -> bytes:
         self._is_begun = True
         marked = marked_encoding(data)
         if marked is None:
-            self._is_classic = b"\r" in data and b"\n" not in data
             return data
-        data = data[len(marked.bom) :]
         if marked.name != "utf-8":
             self._wide = codecs.getincrementaldecoder(marked.name)("replace")
-        else:
-            self._is_classic = b"\r" in data and b"\n" not in data
-        return data
+        return data[len(marked.bom) :]
 
     def _take(self, data: bytes, *, is_last: bool = False) -> None:
         data = self._held + data
         self._held = b""
-        if self._is_classic:
-            self._window.feed(data.replace(b"\r", b"\n"))
-            return
         if data.endswith(b"\r") and not is_last:
             data, self._held = data[:-1], b"\r"
-        self._window.feed(data.replace(b"\r\n", b"\n"))
+        if self._is_classic is None and (data or is_last):
+            # What the first piece is like holds for the file: a piece is far longer than any line of such files.
+            self._is_classic = b"\r" in data and b"\n" not in data
+        self._window.feed(data.replace(b"\r", b"\n") if self._is_classic else data.replace(b"\r\n", b"\n"))
 
     @property
     def encoding(self) -> TextEncoding:

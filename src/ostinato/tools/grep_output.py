@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 def count_entries(output: str) -> Iterator[Entry]:
     """Of `path NUL count` lines; a name may hold a line end."""
     for path, _, count in _records(output):
-        yield Entry(path, count)
+        yield Entry(path, count.removesuffix("\r"))
 
 
 def line_entries(output: str, *, with_numbers: bool) -> Iterator[Entry]:
@@ -46,7 +46,7 @@ def _records(output: str) -> Iterator[tuple[str, str, str]]:
         elif BINARY_MATCH in line and not begun:
             name, _, _ = line.partition(BINARY_MATCH)
             yield name, "\0", "(binary file matches)"
-        elif line == SEPARATOR and not begun:
+        elif line.removesuffix("\r") == SEPARATOR and not begun:
             yield "", "", ""
         else:
             begun += line + "\n"

@@ -67,6 +67,8 @@ def searched_path(workspace: Workspace, path: str | None, glob: str | None) -> P
 
 def _argument(path: Path, cwd: Path) -> str:
     """Relative inside the working folder; the leading `./` keeps a name from being taken for an option."""
+    if path == cwd:
+        return "."
     return f"./{path.relative_to(cwd)}" if path.is_relative_to(cwd) else str(path)
 
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
-from ostinato.errors import OstinatoError
-from ostinato.ports import SeenFile, Workspace
+from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
-from ostinato.tools.answer import LONE_SURROGATE, refusal, shown_path, success, valid_unicode
+from ostinato.tools.answer import LONE_SURROGATE, refusal, shown_path, success
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
-from ostinato.tools.file_diff import unified_diff
+from ostinato.tools.file_change import change_display, put_in_place
+from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
 
 PROMPT: Final = """\
@@ -57,28 +57,31 @@ async def write(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutc
     if LONE_SURROGATE.search(request.content):
         return refusal("`content` holds half a code point (a lone surrogate), which no file can hold")
     path = context.workspace.resolve(request.file_path)
-    name = shown_path(path, context.workspace.cwd)
     if not await to_thread.run_sync(path.exists):
-        return await _put(
-            path,
-            request.content.encode(),
-            None,
-            context,
-            f"created {name}",
-            _display(name, "", request.content),
-        )
+        return await _create(path, request.content, context)
     file = await read_for_change(path, context, tool="Write")
     if isinstance(file, NotChangeable):
         return refusal(file.reason)
     if file.is_partial:
+        name = shown_path(path, context.workspace.cwd)
         return refusal(
             f"you have seen only part of `{name}`, and Write replaces all of it; "
             "Read it whole first, or use Edit"
         )
-    return await _replace(file, request.content, name, context)
+    return await _replace(file, request.content, context)
 
 
-async def _replace(file: ExistingFile, content: str, name: str, context: ToolContext) -> ToolOutcome:
+async def _create(path: Path, content: str, context: ToolContext) -> ToolOutcome:
+    name = shown_path(path, context.workspace.cwd)
+    wrong = await put_in_place(path, UTF_8.encode(content), context)
+    if wrong is not None:
+        return refusal(wrong)
+    display = change_display(name, "", text_with_ends(content).normal)
+    return success(f"created {name}", max_characters=MAX_RESULT_CHARACTERS, display=display)
+
+
+async def _replace(file: ExistingFile, content: str, context: ToolContext) -> ToolOutcome:
+    name = shown_path(file.path, context.workspace.cwd)
     text = file.text.replaced([(0, len(file.text.normal))], content)
     account = f"wrote {name}"
     try:
@@ -87,25 +90,8 @@ async def _replace(file: ExistingFile, content: str, name: str, context: ToolCon
         # Every byte is new anyway, so no other text can be spoilt by the change of encoding.
         data = UTF_8.encode(text)
         account += f" as UTF-8 (it was {file.encoding.label}, which cannot hold this text)"
-    display = _display(name, file.text.normal, file.text.normalise(content))
-    return await _put(file.path, data, file.content_hash, context, account, display)
-
-
-async def _put(
-    path: Path,
-    data: bytes,
-    expected: str | None,
-    context: ToolContext,
-    account: str,
-    display: Mapping[str, Any],
-) -> ToolOutcome:
-    try:
-        new_hash = await context.workspace.replace_file(path, data, expected=expected)
-    except OstinatoError as error:
-        return refusal(str(error))
-    context.files.put(path, SeenFile(new_hash))
+    wrong = await put_in_place(file.path, data, context, expected=file.content_hash)
+    if wrong is not None:
+        return refusal(wrong)
+    display = change_display(name, file.text.normal, file.text.normalise(content))
     return success(account, max_characters=MAX_RESULT_CHARACTERS, display=display)
-
-
-def _display(name: str, before: str, after: str) -> Mapping[str, Any]:
-    return {"path": valid_unicode(name), "diff": valid_unicode(unified_diff(before, after, name))}

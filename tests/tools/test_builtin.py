@@ -1,0 +1,53 @@
+"""The set of tools as models, clients and rules see it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from ostinato.tool import Tool
+from ostinato.tools.bash import BashInput
+from ostinato.tools.builtin import builtin_tools
+from ostinato.tools.edit import EditInput
+from ostinato.tools.glob import GlobInput
+from ostinato.tools.grep import GrepInput
+from ostinato.tools.read import ReadInput
+from ostinato.tools.write import WriteInput
+
+TOOLS = builtin_tools(is_read_only_command=lambda _command: False)
+INPUT_TYPES: list[type[msgspec.Struct]] = [BashInput, EditInput, GlobInput, GrepInput, ReadInput, WriteInput]
+
+
+def test_names_are_those_that_rules_and_hooks_match_on_in_order():
+    assert [tool.name for tool in TOOLS] == ["Bash", "Edit", "Glob", "Grep", "Read", "Write"]
+
+
+def test_all_schemas_together_stay_small():
+    """Peers send 12 to 80 kB of tools with every request; ours are to stay under 5 kB."""
+    wire = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in TOOLS
+    ]
+    assert len(json.dumps(wire)) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "input_type"),
+    list(zip(TOOLS, INPUT_TYPES, strict=True)),
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_the_schema_and_the_type_behind_it_agree(tool: Tool, input_type: type[msgspec.Struct]):
+    fields = msgspec.structs.fields(input_type)
+    properties: Mapping[str, Any] = tool.input_schema["properties"]
+    assert {field.encode_name for field in fields} == set(properties)
+    assert [field.encode_name for field in fields if field.required] == list(tool.input_schema["required"])
+    assert tool.input_schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_what_small_models_are_offered_is_required_or_text(tool: Tool):
+    properties: Mapping[str, Any] = tool.input_schema["properties"]
+    assert set(tool.input_schema["required"]) <= set(tool.flat_parameters)
+    assert all(properties[name]["type"] == "string" for name in tool.flat_parameters)

@@ -1,0 +1,102 @@
+"""An edit applies in the one place it names, or says why not in words that help."""
+
+import pytest
+
+from ostinato.tools.edit_match import Matched, NotMatched, match_edit
+
+
+def match(normal: str, old: str, new: str = "NEW", *, replace_all: bool = False, forgiving: bool = False):
+    return match_edit(normal, old, new, replace_all=replace_all, forgiving=forgiving)
+
+
+def why_not(normal: str, old: str, *, replace_all: bool = False, forgiving: bool = False) -> str:
+    found = match(normal, old, replace_all=replace_all, forgiving=forgiving)
+    assert isinstance(found, NotMatched)
+    return found.reason
+
+
+def changed(normal: str, old: str, new: str) -> str:
+    found = match(normal, old, new, forgiving=True)
+    assert isinstance(found, Matched)
+    assert found.is_forgiven
+    ((start, end),) = found.spans
+    return normal[:start] + found.new + normal[end:]
+
+
+def test_the_only_place_matches():
+    assert match("abc", "b") == Matched(((1, 2),), "NEW")
+
+
+def test_several_places_are_named_by_line():
+    reason = why_not("x\ny\nx\nx\n", "x")
+    assert "3 times" in reason
+    assert "1, 3, 4" in reason
+
+
+def test_places_that_overlap_are_two_places():
+    assert "2 times" in why_not("aaa", "aa")
+    assert match("aaa", "aa", replace_all=True) == Matched(((0, 2),), "NEW")
+
+
+def test_all_places_are_taken_on_request():
+    assert match("x y x", "x", replace_all=True) == Matched(((0, 1), (4, 5)), "NEW")
+
+
+def test_white_space_alone_is_told_with_the_line_and_its_text():
+    reason = why_not("def f():\n\treturn 1\n", "def f():\n    return 1")
+    assert "white space at line 1" in reason
+    assert "2\t\treturn 1" in reason
+
+
+def test_the_most_similar_lines_are_shown_with_numbers():
+    reason = why_not("alpha\nvalue = compute(1)\nomega\n", "value = compute(2)")
+    assert "2\tvalue = compute(1)" in reason
+
+
+def test_line_numbers_copied_along_are_pointed_out():
+    assert "line numbers" in why_not("a\n  b\n", "1\ta\n2\t  b")
+
+
+def test_nothing_similar_says_so():
+    assert "Read" in why_not("alpha\n", "zzzzzzzzzzzz")
+
+
+@pytest.mark.parametrize(
+    "old", ["def f():\n    return 1  ", "  def f():\n      return 1", "def f():\n  return  1"]
+)
+def test_white_space_is_forgiven_only_when_asked(old: str):
+    normal = "def f():\n    return 1\n"
+    assert isinstance(match(normal, old), NotMatched)
+    assert isinstance(match(normal, old, forgiving=True), Matched)
+
+
+def test_white_space_is_not_forgiven_in_two_places():
+    assert "line 1, 2" in why_not(" x = 1\n  x = 1\n", "x  = 1", forgiving=True)
+
+
+def test_blank_lines_are_never_forgiven_into_a_match():
+    assert isinstance(match("a\n\nb\n", "   \n", forgiving=True), NotMatched)
+
+
+@pytest.mark.parametrize(
+    ("normal", "old", "new", "expected"),
+    [
+        (
+            "class A:\n    def f(self):\n        return 1\n",
+            "def f(self):\n    return  1",
+            "def f(self):\n    x = 2\n    return x",
+            "class A:\n    def f(self):\n        x = 2\n        return x\n",
+        ),
+        ("\tif a:\n\t\tb()\n", "    if a:\n        b()", "    if a:\n        c()", "\tif a:\n\t\tc()\n"),
+        ("x = 1  \ny\n", "x = 1\ny\n", "x = 2\ny\n", "x = 2\ny\n"),
+        ("a = 1\n  b = 2\nc\n", "b  = 2\n", "", "a = 1\nc\n"),
+        (
+            "    if a:\n        b()\n",
+            "if a:\n  b()",
+            "if a:\n  if c:\n    b()",
+            "    if a:\n        if c:\n          b()\n",
+        ),
+    ],
+)
+def test_new_text_takes_the_indentation_of_the_file(normal: str, old: str, new: str, expected: str):
+    assert changed(normal, old, new) == expected
