@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ostinato.errors import ModelError, OstinatoError
     from ostinato.events import Event, Terminal
     from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
-    from ostinato.version import __version__
+    from ostinato.version import VERSION as __version__
 
 _HOMES = {
     "Allow": "engine.options",
@@ -31,7 +31,6 @@ _HOMES = {
     "Tool": "tool",
     "ToolContext": "tool",
     "ToolOutcome": "tool",
-    "__version__": "version",
     "build_tool": "tool",
     "open_conversation": "engine.assemble",
     "query": "engine.query",
@@ -61,6 +60,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.import_module("ostinato.version").VERSION
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'ostinato' has no attribute {name!r}")

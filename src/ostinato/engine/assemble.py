@@ -33,7 +33,7 @@ from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
 from ostinato.tool import Tool
 from ostinato.tools.builtin import builtin_tools
-from ostinato.version import __version__
+from ostinato.version import VERSION
 
 
 @asynccontextmanager
@@ -182,7 +182,7 @@ def _opened_history(session: _Session, setting: Setting, ids: RandomIds) -> Hist
     history = History.fold(session.records)
     if session.is_new:
         added: tuple[Record, ...] = (
-            SessionStarted(session.session_id, str(setting.workspace.cwd), setting.model.id, __version__),
+            SessionStarted(session.session_id, str(setting.workspace.cwd), setting.model.id, VERSION),
         )
     else:
         added = answers(open_calls(session.records), uuid=ids.uuid, content_hash=_content_hash)
