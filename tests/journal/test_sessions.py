@@ -1,13 +1,16 @@
 """Sessions lie where their readers look, are found by what a person knows of them, and a missing home stops nobody."""
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from tests.journal.sessions_on_disk import RENAMED, append, noon
+from tests.journal.sessions_on_disk import FORGED, RENAMED, append, noon
 
 from ostinato.errors import JournalError, UsageError
-from ostinato.journal.opening import reopen_session
+from ostinato.journal.opening import OpenedSession, reopen_session
 from ostinato.journal.places import data_root, project_key, session_file
 from ostinato.journal.read import read_session
 from ostinato.journal.sessions import (
@@ -15,11 +18,13 @@ from ostinato.journal.sessions import (
     find_session,
     list_sessions,
     newest_session,
+    resume_session,
     start_session,
 )
 from ostinato.journal.unkept import Unkept
 from ostinato.journal.write import SessionWriter
 from ostinato.messages import ToolResult, meta_prompt, tool_result_message, user_prompt
+from ostinato.ports import Journal
 from ostinato.records import SessionStarted
 
 ONE, TWO = "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "11112222-bbbb-4bbb-8bbb-bbbbbbbbbbbb"
@@ -120,6 +125,17 @@ def test_a_listing_shows_the_title_and_survives_damage(tmp_path: Path):
     assert len(summary.prompt) == 200
 
 
+def test_a_transcript_of_another_program_is_neither_listed_nor_continued(tmp_path: Path):
+    folder = session_file(tmp_path, tmp_path, ONE).parent
+    folder.mkdir(parents=True)
+    (folder / f"{ONE}.jsonl").write_bytes(FORGED + RENAMED)
+    assert list_sessions(tmp_path) == ()
+    with pytest.raises(UsageError):
+        newest_session(tmp_path, tmp_path)
+    with pytest.raises(JournalError):
+        resume_session(find_session(tmp_path, ONE), now=noon)
+
+
 def test_a_session_is_found_by_id_by_a_unique_beginning_or_by_title(tmp_path: Path):
     one, two = kept(tmp_path, tmp_path, ONE, "x"), kept(tmp_path, tmp_path, TWO, "y")
     append(two, RENAMED)
@@ -175,6 +191,65 @@ async def test_a_home_that_cannot_be_used_means_a_session_that_is_not_kept(tmp_p
         await found.journal.sync()
         found.journal.close()
         assert list_sessions(root) == ()
+
+
+@contextmanager
+def read_only(path: Path, root: Path) -> Generator[None]:
+    """The file and its folders up to the root cannot be written; root itself becomes nobody for a while."""
+    user, folders = os.geteuid(), [folder for folder in path.parents if folder.is_relative_to(root)]
+    path.chmod(0o444)
+    for folder in folders:
+        folder.chmod(0o555)
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def test_a_home_that_may_only_be_read_still_resumes_what_it_holds():
+    with TemporaryDirectory() as name:
+        root = Path(name)
+        path = kept(root, root, ONE, "x")
+        with read_only(path, root):
+            resumed = resume_session(path, now=noon)
+            started = start_session(root, root, TWO, now=noon)
+    assert isinstance(resumed, Unkept)
+    assert user_prompt(f"p-{ONE}", "x") in resumed.found.records
+    assert isinstance(started, Unkept)
+
+
+def test_a_resumed_session_goes_on_in_its_file(tmp_path: Path):
+    path = kept(tmp_path, tmp_path, ONE, "x")
+    resumed = resume_session(path, now=noon)
+    assert isinstance(resumed, OpenedSession)
+    resumed.writer.write(user_prompt("p2", "y"))
+    resumed.writer.close()
+    assert read_session(path).records[-1] == user_prompt("p2", "y")
+
+
+def test_an_id_can_be_used_again_if_its_process_died_before_the_first_record(tmp_path: Path):
+    path = session_file(tmp_path, tmp_path, ONE)
+    path.parent.mkdir(parents=True)
+    path.touch()
+    kept(tmp_path, tmp_path, ONE, "x")
+    assert len(read_session(path).records) == 2
+
+
+def test_every_outcome_of_starting_is_a_journal(tmp_path: Path):
+    started, unkept = (
+        start_session(tmp_path, tmp_path, ONE, now=noon),
+        start_session(None, tmp_path, TWO, now=noon),
+    )
+    assert isinstance(started, SessionWriter)
+    assert isinstance(unkept, Unkept)
+    journals: list[Journal] = [started, unkept.journal]
+    for journal in journals:
+        journal.write(user_prompt("p", "x"))
+    started.close()
 
 
 def test_an_id_that_is_taken_is_an_error_not_an_unkept_session(tmp_path: Path):

@@ -26,14 +26,13 @@ def create_session(
 ) -> SessionWriter:
     """A new session file and its folders, readable by the user alone. Raises OSError, or JournalError if it exists."""
     _make_folders(path.parent)
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError as error:
-        raise JournalError(
-            f"the session file `{path}` exists already", hint="resume the session, or choose another id"
-        ) from error
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         lock(fd, path)
+        if os.fstat(fd).st_size:  # an empty file is left by a process that was killed before its first record
+            raise JournalError(
+                f"the session file `{path}` exists already", hint="resume the session, or choose another id"
+            )
     except JournalError:
         os.close(fd)
         raise

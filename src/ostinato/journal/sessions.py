@@ -3,6 +3,7 @@
 A home that cannot be written is no error: the session runs unkept and says so.
 """
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -11,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from ostinato.codec import ForeignLine, SealedLine, decode_line
+from ostinato.codec import BrokenLine, ForeignLine, SealedLine, decode_line
 from ostinato.errors import JournalError, UsageError
-from ostinato.journal.opening import create_session
+from ostinato.journal.opening import OpenedSession, create_session, reopen_session
 from ostinato.journal.places import project_folder, session_file
 from ostinato.journal.read import read_session, renamed
 from ostinato.journal.unkept import MemoryOnly, Unkept
@@ -21,6 +22,7 @@ from ostinato.journal.write import SessionWriter
 from ostinato.messages import Text, UserMessage
 
 _LOOK_BYTES: Final = 65_536
+_READ_ONLY: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}")
 _MAX_PROMPT_CHARACTERS: Final = 200
 
@@ -53,6 +55,16 @@ def start_session(
         return create_session(path, session_id=session_id, cwd=str(cwd), now=now)
     except OSError as error:
         return _unkept(f"`{path}` cannot be created: {error.strerror}")
+
+
+def resume_session(path: Path, *, now: Callable[[], datetime]) -> OpenedSession | Unkept:
+    """The session in the file, ready to go on; unkept if the file may only be read. Raises JournalError."""
+    try:
+        return reopen_session(path, now=now)
+    except JournalError as error:
+        if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in _READ_ONLY:
+            raise
+        return Unkept(f"what follows is not kept: {error.message}", MemoryOnly(), read_session(path))
 
 
 def list_sessions(root: Path | None, cwd: Path | None = None) -> tuple[SessionSummary, ...]:
@@ -138,19 +150,36 @@ def _summary(path: Path) -> SessionSummary | None:
             tail = file.read(_LOOK_BYTES)
     except OSError:
         return None
-    prompt, names = "", ForeignLine(custom_title="", tag="")
-    for line in (*head.split(b"\n"), *tail.split(b"\n")):
-        if (is_name := b'"custom-title"' in line or line.startswith(b'{"type":"tag"')) or not prompt:
-            found = decode_line(line)
-            if isinstance(found, ForeignLine) and is_name:
-                names = renamed(names, found)
-            elif isinstance(found, SealedLine) and not prompt:
-                prompt = _prompt(found)
-    title = names.custom_title or ""
-    if not prompt and not title:
+    look = _look(head, tail)
+    if look is None or not (look.prompt or look.names.custom_title):
         return None
     modified = datetime.fromtimestamp(status.st_mtime, UTC)
-    return SessionSummary(path.stem, path, modified, status.st_size, title, names.tag or "", prompt)
+    title, tag = look.names.custom_title or "", look.names.tag or ""
+    return SessionSummary(path.stem, path, modified, status.st_size, title, tag, look.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    prompt: str
+    names: ForeignLine
+
+
+def _look(head: bytes, tail: bytes) -> _Look | None:
+    """None if no line of ours is among them: another program's transcript, which cannot be resumed here."""
+    prompt, names, is_ours = "", ForeignLine(custom_title="", tag=""), False
+    for line in (*head.split(b"\n"), *tail.split(b"\n")):
+        is_name = b'"custom-title"' in line or line.startswith(b'{"type":"tag"')
+        if not is_name and prompt:
+            continue
+        match decode_line(line):
+            case ForeignLine() as foreign:
+                names = renamed(names, foreign)
+            case SealedLine() as sealed:
+                is_ours = True
+                prompt = prompt or _prompt(sealed)
+            case BrokenLine():
+                continue  # the cut ends of head and tail, or damage that resuming will report
+    return _Look(prompt, names) if is_ours else None
 
 
 def _prompt(line: SealedLine) -> str:

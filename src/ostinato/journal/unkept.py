@@ -1,7 +1,8 @@
 """A journal that keeps nothing, for a machine without a writable home: the run goes on and says so."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ostinato.journal.read import Scan
 from ostinato.records import Record
 
 
@@ -20,7 +21,8 @@ class MemoryOnly:
 
 @dataclass(frozen=True, slots=True)
 class Unkept:
-    """The session cannot be kept; `reason` is one sentence for the user."""
+    """The session cannot be kept; `reason` is one sentence for the user. `found` is what it held, if it is resumed."""
 
     reason: str
     journal: MemoryOnly
+    found: Scan = field(default_factory=Scan)
