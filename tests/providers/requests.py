@@ -43,9 +43,15 @@ async def read_all(model: Model, sent: ModelRequest) -> list[AnyModelEvent]:
         return [event async for batch in batches for event in batch]
 
 
-async def failure_of(model: Model, sent: ModelRequest) -> ModelError:
+async def failure_of(
+    model: Model, sent: ModelRequest, *, into: list[Sequence[AnyModelEvent]] | None = None
+) -> ModelError:
+    """What the call fails with; batches that came before go into `into`."""
+    got = into if into is not None else []
     try:
-        await read_all(model, sent)
+        async with model.stream(sent) as batches:
+            async for batch in batches:
+                got.append(batch)
     except ModelError as error:
         return error
     raise AssertionError("the call was expected to fail")

@@ -3,7 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from ostinato.errors import ConfigurationError
 
 VERSION_SEGMENT = re.compile(r"^v\d+[a-z0-9]*$")
 
@@ -13,9 +15,9 @@ def endpoint_url(base_url: str, endpoint: str, *, version_is_implied: bool) -> s
 
     A base that already ends in the endpoint stays; one that names a version gets no second one; a bare host gets the
     endpoint whole. Otherwise `version_is_implied` decides whether the version still stands between
-    (Anthropic's convention) or the base is taken to be complete (OpenAI's).
+    (Anthropic's convention) or the base is taken to be complete (OpenAI's). Raises `ConfigurationError` for what is no address.
     """
-    parts = urlsplit(base_url.strip())
+    parts = _split(base_url.strip())
     path = parts.path.rstrip("/")
     segments = [segment for segment in path.split("/") if segment]
     _, _, bare_endpoint = endpoint.partition("/")
@@ -30,6 +32,20 @@ def endpoint_url(base_url: str, endpoint: str, *, version_is_implied: bool) -> s
     return urlunsplit(
         parts._replace(path=f"{path}/{bare_endpoint if is_complete else endpoint}", fragment="")
     )
+
+
+def _split(base_url: str) -> SplitResult:
+    try:
+        parts = urlsplit(base_url)
+        is_usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not close
+        is_usable, parts = False, SplitResult("", "", "", "", "")
+    if not is_usable or any(character.isspace() for character in base_url):
+        raise ConfigurationError(
+            f"`{base_url}` is no usable base URL",
+            hint="it looks like `https://api.example.com` or `http://127.0.0.1:8080/v1`",
+        )
+    return parts
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:

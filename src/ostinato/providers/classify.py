@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -211,6 +210,8 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _seconds_until(date: str, now: datetime) -> float:
+    from email.utils import parsedate_to_datetime  # ruff: ignore[import-outside-top-level] - slow to load, rarely needed
+
     try:
         moment = parsedate_to_datetime(date)
         return (moment - now).total_seconds()

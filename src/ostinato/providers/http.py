@@ -45,6 +45,7 @@ class HttpReply:
             self.is_finished = True
             return None
         except (httpx2.HTTPError, httpx2.StreamError) as error:
+            self.is_finished = True
             raise reading_error(error, self.url) from error
 
     async def read_failure(self) -> HttpFailure:
@@ -71,8 +72,15 @@ class HttpReply:
             pass  # the reply itself is complete; the next request will open a new connection
 
     async def aclose(self) -> None:
-        await self._chunks.aclose()
+        """Close the connection unless the reply was read to its end."""
         await self._response.aclose()
+        # The library's generators stand one inside the other; left to the garbage collector, each would be ended at some
+        # other time in some other task. One more read of the closed connection unwinds them all, here and now.
+        while not self.is_finished:
+            try:
+                await self.next_chunk()
+            except ModelError:
+                return
 
 
 class HttpClient:

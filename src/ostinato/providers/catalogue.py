@@ -1,0 +1,281 @@
+"""What is known of well-known models: windows, limits, prices, parameter rules. Small, dated, and overridden by the user.
+
+What is not known is not made up: an unknown model gets cautious limits and no prices.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import msgspec
+
+from ostinato.errors import ConfigurationError
+from ostinato.ports import ModelFacts, Prices
+
+AS_OF = "2026-11"
+"""When these facts were read, from the providers' public model and price pages and the `genai-prices` data set. Where a
+price has tiers by prompt length, the first one stands here: long prompts may cost more."""
+
+PROVIDERS = ("anthropic", "openai", "local")
+
+UNKNOWN_CONTEXT_WINDOW = 128_000
+UNKNOWN_MAX_OUTPUT_TOKENS = 8_192
+"""For models that are not listed: what nearly every model of the last years can do."""
+
+ALIASES: Mapping[str, str] = MappingProxyType({
+    "fable": "anthropic/claude-fable-5-2",
+    "opus": "anthropic/claude-opus-5-5",
+    "sonnet": "anthropic/claude-sonnet-5-5",
+    "haiku": "anthropic/claude-haiku-5-5",
+    "gpt": "openai/gpt-6.1-sol",
+})
+"""Short names for the current model of each family."""
+
+DEFAULT_MODELS: Mapping[str, str] = MappingProxyType({
+    "anthropic": ALIASES["sonnet"],
+    "openai": ALIASES["gpt"],
+})
+
+ThinkingForm = Literal["none", "budget", "adaptive", "effort", "effort_without_tools"]
+
+
+def _claude(
+    name: str,
+    window: int,
+    output: int,
+    prices: Prices,
+    *,
+    thinking: ThinkingForm = "adaptive",
+    takes_temperature: bool = False,
+) -> ModelFacts:
+    return ModelFacts(
+        "anthropic",
+        name,
+        window,
+        output,
+        prices,
+        takes_images=True,
+        takes_temperature=takes_temperature,
+        thinking_form=thinking,
+    )
+
+
+def _gpt(
+    name: str, window: int, output: int, prices: Prices, *, thinking: ThinkingForm = "effort_without_tools"
+) -> ModelFacts:
+    """Reasoning models of OpenAI: no temperature, and their own name for the output limit."""
+    return ModelFacts(
+        "openai",
+        name,
+        window,
+        output,
+        prices,
+        takes_images=True,
+        takes_temperature=thinking == "none",
+        output_parameter="max_tokens" if thinking == "none" else "max_completion_tokens",
+        thinking_form=thinking,
+    )
+
+
+MODELS: tuple[ModelFacts, ...] = (
+    _claude("claude-fable-5-2", 1_000_000, 128_000, Prices(8, 40, 0.2, 10)),
+    _claude("claude-fable-5-1", 1_000_000, 128_000, Prices(10, 50, 0.25, 12.5)),
+    _claude("claude-opus-5-5", 1_000_000, 128_000, Prices(4, 20, 0.2, 5)),
+    _claude("claude-opus-5", 1_000_000, 128_000, Prices(5, 25, 0.5, 6.25)),
+    _claude("claude-opus-4-8", 1_000_000, 128_000, Prices(5, 25, 0.5, 6.25)),
+    _claude("claude-opus-4-7", 1_000_000, 128_000, Prices(5, 25, 0.5, 6.25)),
+    _claude("claude-opus-4-6", 1_000_000, 128_000, Prices(5, 25, 0.5, 6.25), takes_temperature=True),
+    _claude(
+        "claude-opus-4-5",
+        200_000,
+        64_000,
+        Prices(5, 25, 0.5, 6.25),
+        thinking="budget",
+        takes_temperature=True,
+    ),
+    _claude("claude-sonnet-5-5", 1_000_000, 128_000, Prices(2, 10, 0.1, 2.5)),
+    _claude("claude-sonnet-5", 1_000_000, 128_000, Prices(2, 10, 0.2, 2.5)),
+    _claude("claude-sonnet-4-6", 1_000_000, 128_000, Prices(3, 15, 0.3, 3.75), takes_temperature=True),
+    _claude(
+        "claude-sonnet-4-5",
+        200_000,
+        64_000,
+        Prices(3, 15, 0.3, 3.75),
+        thinking="budget",
+        takes_temperature=True,
+    ),
+    _claude("claude-haiku-5-5", 1_000_000, 128_000, Prices(0.1, 0.5, 0.01, 0.125)),
+    _claude(
+        "claude-haiku-4-5",
+        200_000,
+        64_000,
+        Prices(1, 5, 0.1, 1.25),
+        thinking="budget",
+        takes_temperature=True,
+    ),
+    _gpt("gpt-6-astra", 1_050_000, 128_000, Prices(10, 50, 1, 12.5)),
+    _gpt("gpt-6.1-sol", 1_050_000, 128_000, Prices(2, 10, 0.1, 2.5)),
+    _gpt("gpt-6.1-terra", 1_050_000, 128_000, Prices(1, 5, 0.05, 1.25)),
+    _gpt("gpt-6-sol", 1_050_000, 128_000, Prices(2, 10, 0.2, 2.5)),
+    _gpt("gpt-6-luna", 1_050_000, 128_000, Prices(0.1, 0.5, 0.01, 0.125)),
+    _gpt("gpt-5.6-sol", 1_050_000, 128_000, Prices(4, 20, 0.4, 5)),
+    _gpt("gpt-5.6-terra", 1_050_000, 128_000, Prices(2, 12, 0.2, 2.5)),
+    _gpt("gpt-5.6-luna", 1_050_000, 128_000, Prices(0.2, 1.2, 0.02, 0.25)),
+    _gpt("gpt-5.5", 1_050_000, 128_000, Prices(5, 30, 0.5)),
+    _gpt("gpt-5.4", 1_050_000, 128_000, Prices(2.5, 15, 0.25)),
+    _gpt("gpt-5.4-mini", 400_000, 128_000, Prices(0.75, 4.5, 0.075)),
+    _gpt("gpt-5.4-nano", 400_000, 128_000, Prices(0.2, 1.25, 0.02)),
+    _gpt("gpt-5.2", 400_000, 128_000, Prices(1.75, 14, 0.175)),
+    _gpt("gpt-5.1", 400_000, 128_000, Prices(1.25, 10, 0.125), thinking="effort"),
+    _gpt("gpt-5", 400_000, 128_000, Prices(1.25, 10, 0.125), thinking="effort"),
+    _gpt("gpt-5-mini", 400_000, 128_000, Prices(0.25, 2, 0.025), thinking="effort"),
+    _gpt("gpt-5-nano", 400_000, 128_000, Prices(0.05, 0.4, 0.005), thinking="effort"),
+    _gpt("o3", 200_000, 100_000, Prices(2, 8, 0.5), thinking="effort"),
+    _gpt("o4-mini", 200_000, 100_000, Prices(1.1, 4.4, 0.275), thinking="effort"),
+    _gpt("gpt-4.1", 1_000_000, 32_768, Prices(2, 8, 0.5), thinking="none"),
+    _gpt("gpt-4.1-mini", 1_000_000, 32_768, Prices(0.4, 1.6, 0.1), thinking="none"),
+    _gpt("gpt-4o", 128_000, 16_384, Prices(2.5, 10, 1.25), thinking="none"),
+    _gpt("gpt-4o-mini", 128_000, 16_384, Prices(0.15, 0.6, 0.075), thinking="none"),
+)
+
+
+class PriceOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+class FactOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a user may say about a model, in the names of `ModelFacts`; what is left out stays as it is."""
+
+    context_window: int | msgspec.UnsetType = msgspec.UNSET
+    max_output_tokens: int | msgspec.UnsetType = msgspec.UNSET
+    prices: PriceOverrides | msgspec.UnsetType | None = msgspec.UNSET
+    takes_images: bool | msgspec.UnsetType = msgspec.UNSET
+    takes_temperature: bool | msgspec.UnsetType = msgspec.UNSET
+    output_parameter: Literal["max_tokens", "max_completion_tokens"] | msgspec.UnsetType = msgspec.UNSET
+    thinking_form: ThinkingForm | msgspec.UnsetType = msgspec.UNSET
+    reasoning_echo: Literal["given", "always", "never"] | msgspec.UnsetType = msgspec.UNSET
+
+
+def full_name(name: str) -> str:
+    """`provider/model` for what a user calls a model: an alias, a bare name of a known family, or the full name.
+
+    Raises `ConfigurationError` with the nearest names when the provider cannot be told.
+    """
+    name = name.strip()
+    alias = ALIASES.get(name.lower())
+    if alias is not None:
+        return alias
+    if name == "local":
+        return name
+    provider, slash, model = name.partition("/")
+    if slash and model and provider in PROVIDERS:
+        return name
+    if not slash and name.startswith("claude"):
+        return f"anthropic/{name}"
+    if not slash and name.startswith(("gpt", "o1", "o3", "o4", "chatgpt", "codex")):
+        return f"openai/{name}"
+    raise _unknown_name(name, provider if slash else "")
+
+
+def facts_of(name: str, overrides: Mapping[str, Any] | None = None) -> ModelFacts:
+    """What is known of the model `provider/model`, changed by what the user says of it (`FactOverrides`).
+
+    Dated names (`claude-sonnet-4-5-20250929`) are known by their undated one. Raises `ConfigurationError` for overrides
+    that do not fit.
+    """
+    provider, _, model = name.partition("/")
+    known = next(
+        (facts for facts in MODELS if facts.provider == provider and _is_dated(model, facts.id)), None
+    )
+    facts = replace(known, id=model) if known else _unknown_facts(provider, model)
+    return _overridden(facts, overrides or {}, name)
+
+
+def _is_dated(model: str, known: str) -> bool:
+    """`known` itself, or `known` with a date (`-20250929`, `-2025-09-29`) or `-latest` behind it."""
+    rest = model.removeprefix(known)
+    return model.startswith(known) and (
+        rest in {"", "-latest"} or (rest[0] == "-" and rest.replace("-", "").isdigit() and len(rest) >= 9)
+    )
+
+
+def _unknown_facts(provider: str, model: str) -> ModelFacts:
+    """Cautious limits; the parameter rules of the family, if the name tells it: a newer member keeps its elders' rules."""
+    if model.startswith("claude"):
+        return ModelFacts(
+            provider,
+            model,
+            200_000,
+            32_000,
+            takes_images=True,
+            takes_temperature=False,
+            thinking_form="adaptive",
+        )
+    if provider == "openai" and model.startswith(("gpt-5", "gpt-6", "gpt-7", "o1", "o3", "o4")):
+        return ModelFacts(
+            provider,
+            model,
+            UNKNOWN_CONTEXT_WINDOW,
+            32_000,
+            takes_images=True,
+            takes_temperature=False,
+            output_parameter="max_completion_tokens",
+            thinking_form="effort" if model.startswith("o") else "effort_without_tools",
+        )
+    is_deepseek = "deepseek" in model.lower()
+    return ModelFacts(
+        provider,
+        model,
+        UNKNOWN_CONTEXT_WINDOW,
+        UNKNOWN_MAX_OUTPUT_TOKENS,
+        thinking_form="budget" if provider == "anthropic" else "none",
+        # It refuses tool calls that come back without the reasoning before them, an empty one included.
+        reasoning_echo="always" if is_deepseek else "given",
+    )
+
+
+def _overridden(facts: ModelFacts, overrides: Mapping[str, Any], name: str) -> ModelFacts:
+    try:
+        wished = msgspec.convert(dict(overrides), FactOverrides)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(
+            f"the settings for model `{name}` do not fit: {error}",
+            hint=f"known settings are {', '.join(f'`{field}`' for field in FactOverrides.__struct_fields__)}",
+        ) from error
+    changes = {field: getattr(wished, field) for field in FactOverrides.__struct_fields__}
+    changes = {field: value for field, value in changes.items() if value is not msgspec.UNSET}
+    prices = changes.get("prices")
+    if isinstance(prices, PriceOverrides):
+        changes["prices"] = Prices(prices.input, prices.output, prices.cache_read, prices.cache_write)
+    changed = replace(facts, **changes)
+    if changed.context_window <= 0 or not 0 < changed.max_output_tokens <= changed.context_window:
+        raise ConfigurationError(
+            f"the settings for model `{name}` do not fit: {changed.max_output_tokens} output tokens in a window of "
+            f"{changed.context_window}",
+            hint="set `context_window` and `max_output_tokens` so that the output fits into the window",
+        )
+    return changed
+
+
+def _unknown_name(name: str, provider: str) -> ConfigurationError:
+    known = [*ALIASES, "local", *(facts.id for facts in MODELS)]
+    near = difflib.get_close_matches(name.lower(), known, 1, 0.6)
+    if provider:
+        nearest = difflib.get_close_matches(provider.lower(), PROVIDERS, 1, 0.5)
+        near = [f"{nearest[0]}/{name.partition('/')[2]}"] if nearest else []
+        message = f"no provider named `{provider}` for model `{name}`"
+    else:
+        message = f"no model named `{name}`"
+    guess = f"did you mean `{near[0]}`? " if near else ""
+    return ConfigurationError(
+        message,
+        hint=f"{guess}run `ostinato models` to list them, or write `provider/model` "
+        f"with one of {', '.join(f'`{known}`' for known in PROVIDERS)}",
+    )

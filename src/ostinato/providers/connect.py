@@ -1,0 +1,91 @@
+"""From a model's name and the environment to a `Model`: which wire, which address, which key.
+
+The environment is the caller's mapping; nothing here or below looks at the process's own. Nothing is sent.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ostinato.errors import ConfigurationError
+from ostinato.ports import ModelFacts
+from ostinato.providers.anthropic import AnthropicModel
+from ostinato.providers.catalogue import DEFAULT_MODELS, facts_of, full_name
+from ostinato.providers.exchange import HttpSettings
+from ostinato.providers.openai_chat import OpenAIChatModel
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+OPENAI_URL = "https://api.openai.com/v1"
+
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
+URL_VARIABLES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
+
+
+def model_from_environment(
+    name: str | None,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    extra_headers: Mapping[str, str] | None = None,
+) -> AnthropicModel | OpenAIChatModel:
+    """The model `name` (see `catalogue.full_name`), or without a name the default of the provider whose key is there.
+
+    `overrides` change what is known of the model (`catalogue.FactOverrides`). A base URL without a key is a server of
+    one's own. Raises `ConfigurationError` when key and address are missing or the name says nothing; a `local` model
+    is not made here.
+    """
+    facts = facts_of(full_name(name) if name else _default_name(environment), overrides)
+    settings = HttpSettings(environment, extra_headers or {})
+    match facts.provider:
+        case "anthropic":
+            return _anthropic(facts, environment, settings)
+        case "openai":
+            return _openai(facts, environment, settings)
+        case _:
+            raise ConfigurationError(
+                f"the model `{name}` is not reached over the network",
+                hint="local models are opened by the `[local]` extra",
+            )
+
+
+def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> AnthropicModel:
+    key, token = _value(environment, "ANTHROPIC_API_KEY"), _value(environment, "ANTHROPIC_AUTH_TOKEN")
+    base_url = _value(environment, "ANTHROPIC_BASE_URL")
+    if not (key or token or base_url):
+        raise _no_key(facts, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+    return AnthropicModel(
+        facts, base_url=base_url or ANTHROPIC_URL, api_key=key, auth_token=token, settings=settings
+    )
+
+
+def _openai(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> OpenAIChatModel:
+    key, base_url = _value(environment, "OPENAI_API_KEY"), _value(environment, "OPENAI_BASE_URL")
+    if not (key or base_url):
+        raise _no_key(facts, "OPENAI_API_KEY", "OPENAI_BASE_URL")
+    return OpenAIChatModel(facts, base_url=base_url or OPENAI_URL, api_key=key, settings=settings)
+
+
+def _default_name(environment: Mapping[str, str]) -> str:
+    for provider, default in DEFAULT_MODELS.items():
+        if any(_value(environment, key) for key in KEY_VARIABLES if key.startswith(provider.upper())):
+            return default
+    if any(_value(environment, variable) for variable in URL_VARIABLES):
+        raise ConfigurationError(
+            "a base URL is set, but no model is named",
+            hint="name it with `--model openai/NAME` or `--model anthropic/NAME`, as the server calls it",
+        )
+    raise ConfigurationError(
+        "no model can be reached: no key is set",
+        hint="set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for a server you already have, "
+        "or use `--model local`",
+    )
+
+
+def _no_key(facts: ModelFacts, key: str, url: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"no key for `{facts.provider}/{facts.id}`: `{key}` is not set",
+        hint=f"set `{key}`, or `{url}` for a server you already have, or use `--model local`",
+    )
+
+
+def _value(environment: Mapping[str, str], name: str) -> str:
+    return environment.get(name, "").strip()
