@@ -1,3 +1,5 @@
-"""The version, in one place; the build and the command read it here."""
+"""The version of this package, as a constant, so that asking for it loads nothing."""
 
-__version__ = "0.1.0.dev0"
+from typing import Final
+
+VERSION: Final = "0.1.0.dev0"

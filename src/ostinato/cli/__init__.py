@@ -1,0 +1,1 @@
+"""The command: flags in, one query of the engine, events out as text or JSON. A front end only renders."""

@@ -1,0 +1,34 @@
+"""What a user can say on the command line, as one value."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+"""The engine's modes, named here so that help loads no engine; the type checker holds the two together."""
+
+OutputFormat = Literal["text", "json", "stream-json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the user typed, one field a flag; names as in the help."""
+
+    prompt: str | None = None
+    is_print: bool = False
+    output_format: OutputFormat = "text"
+    include_partial_messages: bool = False
+    max_turns: int | None = None
+    model: str | None = None
+    permission_mode: PermissionMode = "default"
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    add_dirs: tuple[Path, ...] = ()
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+    continue_session: bool = False
+    resume: str | None = None
+    session_id: str | None = None
+    keep_session: bool = True
+    cwd: Path | None = None
+    is_verbose: bool = False

@@ -1,0 +1,144 @@
+"""One query of the command: open the conversation, show its events, and end with the right exit code."""
+
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from ostinato.cli.call_record import CallRecord
+from ostinato.cli.exit_codes import FAILED, ended_code
+from ostinato.cli.flags import Flags, OutputFormat
+from ostinato.cli.json_output import JsonOutput, StreamJsonOutput
+from ostinato.cli.live import LiveView
+from ostinato.cli.output import Output, OutputClosed
+from ostinato.cli.shown import Renderer, Shown
+from ostinato.cli.signals import Interruption
+from ostinato.cli.text_output import TextOutput
+from ostinato.engine.assemble import open_conversation
+from ostinato.engine.clock import RandomIds
+from ostinato.engine.conversation import MAX_PROMPT_CHARACTERS, Conversation
+from ostinato.engine.model_choice import SMALL_MODEL
+from ostinato.engine.options import Options
+from ostinato.errors import UsageError
+from ostinato.events import Terminal
+from ostinato.protocols.result_message import ResultAccount
+from ostinato.protocols.stream_json import StreamedSession, StreamJson
+
+Talk = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a query is shown: the form, who looks, and where the key came from."""
+
+    output_format: OutputFormat = "text"
+    include_partial_messages: bool = False
+    is_verbose: bool = False
+    is_terminal: bool = False
+    has_colour: bool = False
+    api_key_source: str = "none"
+
+
+def scene_of(flags: Flags, *, is_terminal: bool, has_colour: bool, api_key_source: str) -> Scene:
+    return Scene(
+        output_format=flags.output_format,
+        include_partial_messages=flags.include_partial_messages,
+        is_verbose=flags.is_verbose,
+        is_terminal=is_terminal,
+        has_colour=has_colour,
+        api_key_source=api_key_source,
+    )
+
+
+async def run_query(
+    options: Options, prompt: str, scene: Scene, output: Output, talk: Talk, interruption: Interruption
+) -> int:
+    """The exit code. Raises OstinatoError for what was wrong before anything was sent; a closed output is no error."""
+    if len(prompt) > MAX_PROMPT_CHARACTERS:
+        raise UsageError(
+            f"the prompt has {len(prompt):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are taken",
+            hint="put long material into a file and name it in the prompt",
+        )
+    async with open_conversation(options) as conversation:
+        for notice in notices_to_tell(conversation.setting.notices, scene):
+            talk(f"note: {notice}\n")
+        renderer = renderer_for(scene, conversation, options, interruption)
+        try:
+            return await show_query(conversation, prompt, renderer, output, talk, interruption)
+        except OutputClosed:
+            return FAILED
+
+
+async def show_query(
+    conversation: Conversation,
+    prompt: str,
+    renderer: Renderer,
+    output: Output,
+    talk: Talk,
+    interruption: Interruption,
+) -> int:
+    """Show one query of an open conversation. Raises OutputClosed when nobody reads any more; the query is over then."""
+    calls = CallRecord()
+    terminal: Terminal | None = None
+    await _put(renderer.begin(), output, talk)
+    interruption.attach(conversation.abort)
+    async with aclosing(conversation.query(prompt)) as events:
+        async for event in events:
+            calls.take(event)
+            await _put(renderer.show(event), output, talk)
+            if isinstance(event, Terminal):
+                terminal = event
+    if terminal is None:
+        return FAILED
+    if interruption.cause is not None and terminal.reason != "completed":
+        return interruption.exit_code
+    return ended_code(
+        is_completed=terminal.reason == "completed", has_lasting_denials=bool(calls.lasting(terminal.denials))
+    )
+
+
+async def _put(shown: Shown, output: Output, talk: Talk) -> None:
+    if shown.out:
+        await output.write(shown.out)
+    if shown.talk:
+        talk(shown.talk)
+
+
+def notices_to_tell(notices: tuple[str, ...], scene: Scene) -> tuple[str, ...]:
+    """What concerns the session's keeping is always told; that a model is small only to those who look."""
+    if scene.is_verbose or scene.is_terminal:
+        return notices
+    return tuple(notice for notice in notices if notice != SMALL_MODEL)
+
+
+def renderer_for(
+    scene: Scene, conversation: Conversation, options: Options, interruption: Interruption
+) -> Renderer:
+    setting = conversation.setting
+    resume_hint = f"go on with `ostinato --resume {setting.session_id} -p …`" if options.keep_session else ""
+    match scene.output_format:
+        case "text" if scene.is_verbose and scene.is_terminal:
+            return LiveView(has_colour=scene.has_colour, monotonic_s=time.monotonic, resume_hint=resume_hint)
+        case "text":
+            return TextOutput(
+                is_verbose=scene.is_verbose, is_terminal=scene.is_terminal, resume_hint=resume_hint
+            )
+        case "json":
+            account = ResultAccount(setting.model, setting.session_id, time.monotonic)
+            return JsonOutput(account, RandomIds().uuid, is_verbose=scene.is_verbose, resume_hint=resume_hint)
+        case "stream-json":
+            session = StreamedSession(
+                session_id=setting.session_id,
+                cwd=str(setting.workspace.cwd),
+                model=setting.model,
+                tool_names=tuple(tool.name for tool in setting.tools),
+                permission_mode=setting.permission_mode,
+                api_key_source=scene.api_key_source,
+            )
+            stream = StreamJson(
+                session,
+                new_uuid=RandomIds().uuid,
+                monotonic_s=time.monotonic,
+                include_partial_messages=scene.include_partial_messages,
+            )
+            return StreamJsonOutput(stream, lambda: interruption.cause == "terminated")

@@ -1,0 +1,51 @@
+"""JSON for programs: one result object at the end, or the whole query as a stream of messages."""
+
+from collections.abc import Callable
+
+from ostinato.cli.ending import ending_text
+from ostinato.cli.shown import NOTHING, Shown
+from ostinato.cli.tool_lines import ToolLines
+from ostinato.events import Event, Terminal
+from ostinato.protocols.json_lines import json_document, json_line
+from ostinato.protocols.result_message import ResultAccount
+from ostinato.protocols.stream_json import StreamJson
+
+
+class JsonOutput:
+    """Implements `Renderer`: the result message alone, whatever its length."""
+
+    def __init__(
+        self, account: ResultAccount, new_uuid: Callable[[], str], *, is_verbose: bool, resume_hint: str
+    ) -> None:
+        self._account = account
+        self._new_uuid = new_uuid
+        self._is_verbose = is_verbose
+        self._resume_hint = resume_hint
+        self._tools = ToolLines()
+
+    def begin(self) -> Shown:
+        return NOTHING
+
+    def show(self, event: Event) -> Shown:
+        self._account.take(event)
+        if isinstance(event, Terminal):
+            told = ending_text(event, self._account.answer, self._resume_hint)
+            return Shown(json_document(self._account.message(event, self._new_uuid())), told)
+        line = self._tools.line(event)
+        return Shown(talk=line) if line and self._is_verbose else NOTHING
+
+
+class StreamJsonOutput:
+    """Implements `Renderer`: a line for each message, and no talk at all. A terminated run has no result."""
+
+    def __init__(self, stream: StreamJson, is_terminated: Callable[[], bool]) -> None:
+        self._stream = stream
+        self._is_terminated = is_terminated
+
+    def begin(self) -> Shown:
+        return Shown(json_line(self._stream.init_message()))
+
+    def show(self, event: Event) -> Shown:
+        if isinstance(event, Terminal) and self._is_terminated():
+            return NOTHING
+        return Shown(b"".join(json_line(message) for message in self._stream.messages(event)))

@@ -1,0 +1,31 @@
+"""The entry of the command. `--version` answers at once; everything else is done, and whatever goes wrong is said in two
+lines and an exit code.
+"""
+
+import sys
+from typing import Final
+
+from ostinato.version import VERSION
+
+_VERSION_FLAGS: Final = (["--version"], ["-v"])
+
+
+def run() -> int:
+    """The `ostinato` command; returns its exit code."""
+    if sys.argv[1:] in _VERSION_FLAGS:
+        return _version()
+    # `--version` must not wait for the rest of the program.
+    from ostinato.cli.program import run_program  # ruff: ignore[import-outside-top-level] - see above
+
+    return run_program(sys.argv[1:])
+
+
+def _version() -> int:
+    if sys.stdout is None:
+        return 0
+    try:
+        sys.stdout.write(f"{VERSION} (ostinato)\n")
+        sys.stdout.flush()
+    except OSError:  # nobody reads, and the interpreter must not try again at its end
+        sys.stdout = None
+    return 0

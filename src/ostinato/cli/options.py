@@ -1,0 +1,77 @@
+"""From the flags of the command line to the options of a conversation, with every conflict named."""
+
+import uuid
+from pathlib import Path
+
+from ostinato.cli.flags import Flags
+from ostinato.cli.prompt_input import legal_text
+from ostinato.engine.options import Options
+from ostinato.errors import UsageError
+
+
+def options_from(flags: Flags) -> Options:
+    """Raises UsageError for flags that contradict one another, and when the working folder is gone."""
+    _check(flags)
+    return Options(
+        cwd=_working_folder(flags),
+        model=flags.model,
+        system_prompt=None if flags.system_prompt is None else legal_text(flags.system_prompt),
+        append_system_prompt=legal_text(flags.append_system_prompt),
+        max_turns=flags.max_turns,
+        permission_mode=flags.permission_mode,
+        allowed_tools=split_rules(flags.allowed_tools),
+        disallowed_tools=split_rules(flags.disallowed_tools),
+        add_dirs=flags.add_dirs,
+        resume=flags.resume,
+        continue_session=flags.continue_session,
+        session_id=flags.session_id,
+        keep_session=flags.keep_session,
+    )
+
+
+def split_rules(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Rules out of flag values: separated by commas or white space, but not inside parentheses."""
+    rules: list[str] = []
+    for value in values:
+        depth, current = 0, ""
+        for character in value:
+            depth += (character == "(") - (character == ")" and depth > 0)
+            if depth == 0 and (character == "," or character.isspace()):
+                rules.append(current)
+                current = ""
+            else:
+                current += character
+        rules.append(current)
+    return tuple(rule for rule in rules if rule)
+
+
+def _check(flags: Flags) -> None:
+    if flags.include_partial_messages and flags.output_format != "stream-json":
+        raise UsageError(
+            "`--include-partial-messages` needs a stream", hint="add `--output-format stream-json`"
+        )
+    if flags.continue_session and flags.resume is not None:
+        raise UsageError(
+            "`--continue` and `--resume` are two ways to choose a session", hint="use one of them"
+        )
+    resumes = flags.continue_session or flags.resume is not None
+    if resumes and flags.session_id is not None:
+        raise UsageError(
+            "`--session-id` names a new session, but one is to be resumed", hint="leave one of the two out"
+        )
+    if flags.session_id is not None and not _is_uuid(flags.session_id):
+        raise UsageError(f"`{flags.session_id}` is not a session id", hint="`--session-id` takes a UUID")
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def _working_folder(flags: Flags) -> Path:
+    try:
+        return flags.cwd or Path.cwd()
+    except OSError as error:
+        raise UsageError("the working folder is gone", hint="change to a folder that exists") from error

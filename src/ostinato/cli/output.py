@@ -1,0 +1,52 @@
+"""Standard output as a run writes it: whole and in order, never blocking the event loop, quiet when its reader is gone."""
+
+import errno
+import os
+import select
+import stat
+from typing import Final
+
+import anyio
+
+from ostinato.errors import OstinatoError
+
+_PIECE_BYTES: Final = 4_096
+"""What a pipe that is ready takes without blocking (PIPE_BUF)."""
+
+_READER_GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO})
+
+
+class OutputClosed(Exception):
+    """Nobody reads the output any more: the run should end, and say nothing."""
+
+
+class Output:
+    """One descriptor. A slow reader makes `write` wait, so that signals are still heard; a cancelled write is cut."""
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self._descriptor = descriptor
+        self._may_block = not stat.S_ISREG(os.fstat(descriptor).st_mode)
+        self._ready = select.poll()
+        self._ready.register(descriptor, select.POLLOUT)
+
+    async def write(self, data: bytes) -> None:
+        """Raises OutputClosed, or OstinatoError when the data cannot be stored."""
+        left = memoryview(data)
+        while left:
+            left = left[await self._write_piece(left) :]
+
+    async def _write_piece(self, data: memoryview) -> int:
+        try:
+            if not self._may_block:
+                return os.write(self._descriptor, data)
+            if not self._ready.poll(0):
+                await anyio.wait_writable(self._descriptor)
+            return os.write(self._descriptor, data[:_PIECE_BYTES])
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            if error.errno in _READER_GONE:
+                raise OutputClosed from error
+            raise OstinatoError(
+                f"the output cannot be written: {error.strerror}", hint="is the disk full?"
+            ) from error

@@ -1,0 +1,44 @@
+"""`ostinato -p`: flags and standard input in, one query, an exit code out."""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+
+import anyio
+
+from ostinato.cli.flags import Flags
+from ostinato.cli.headless import run_query, scene_of
+from ostinato.cli.options import options_from
+from ostinato.cli.output import Output
+from ostinato.cli.prompt_input import read_prompt
+from ostinato.cli.signals import with_signals
+from ostinato.cli.standard_streams import is_terminal, talk
+from ostinato.errors import UsageError
+
+
+def print_answer(flags: Flags) -> int:
+    """Raises OstinatoError for what was wrong before anything was sent."""
+    if not flags.is_print and is_terminal(0) and is_terminal(1):
+        raise UsageError(
+            "the line mode for terminals is not there yet",
+            hint='give the task at once: `ostinato -p "…"`; add --verbose to watch the work',
+        )
+    options = options_from(flags)
+    prompt = read_prompt(flags.prompt, talk)
+    scene = scene_of(
+        flags,
+        is_terminal=is_terminal(1),
+        has_colour=has_colour(os.environ),
+        api_key_source=api_key_source(os.environ),
+    )
+    return anyio.run(with_signals, partial(run_query, options, prompt, scene, Output(), talk))
+
+
+def has_colour(environment: Mapping[str, str]) -> bool:
+    """Whether a terminal may get colours (no-color.org)."""
+    return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+def api_key_source(environment: Mapping[str, str]) -> str:
+    """In the stream-json protocol's words; other providers' keys are `none` there."""
+    return "ANTHROPIC_API_KEY" if environment.get("ANTHROPIC_API_KEY") else "none"

@@ -1,0 +1,59 @@
+"""Everything between the command line and the exit code: streams, signals, logging, and the one place where errors are told."""
+
+import contextlib
+import logging
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from ostinato.cli.command import run_command, usage_text, wants_debug
+from ostinato.cli.early_signals import hear_early, ignore_late
+from ostinato.cli.error_text import error_text
+from ostinato.cli.exit_codes import FAILED, INTERRUPTED, USAGE, error_code
+from ostinato.cli.standard_streams import prepare, talk
+from ostinato.cli.terminal_text import visible
+from ostinato.errors import OstinatoError
+
+
+def run_program(argv: Sequence[str]) -> int:
+    """The exit code. Raises nothing but SystemExit, for a signal that comes before the work."""
+    is_debug = wants_debug(argv)
+    prepare()
+    hear_early()
+    _set_up_logging(is_debug=is_debug)
+    try:
+        return run_command(argv)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # ruff: ignore[blind-except] - the one place where every error becomes two lines and a code
+        if is_debug:
+            talk("".join(traceback.format_exception(error)))
+        return _told(error)
+    finally:
+        with contextlib.suppress(ValueError):
+            ignore_late()
+
+
+def _told(error: Exception) -> int:
+    """Say what went wrong; the exit code for it."""
+    match error:
+        case OstinatoError():
+            talk(error_text(visible(error.message), visible(error.hint)))
+            return error_code(error)
+        case click.ClickException():
+            talk(error_text(usage_text(error), "`ostinato --help` lists what there is"))
+            return USAGE
+        case _:
+            what = visible(f"{type(error).__name__}: {error}")
+            hint = "this is a fault of ostinato: run it again with `--debug` and report what that prints"
+            talk(error_text(f"something unforeseen happened: {what}", hint))
+            return FAILED
+
+
+def _set_up_logging(*, is_debug: bool) -> None:
+    """The library's log goes nowhere unless asked for: a command speaks through its own lines."""
+    if is_debug:
+        logging.basicConfig(level=logging.DEBUG)
+    else:
+        logging.getLogger("ostinato").addHandler(logging.NullHandler())

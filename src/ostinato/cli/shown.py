@@ -1,0 +1,27 @@
+"""What a front end makes of an event: bytes for standard output, talk for standard error. Making it writes nothing."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ostinato.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`out` is data, `talk` is for the person beside it."""
+
+    out: bytes = b""
+    talk: str = ""
+
+
+NOTHING = Shown()
+
+
+class Renderer(Protocol):
+    """One way to show a query. `show` gets every event in order; the last is the `Terminal`."""
+
+    def begin(self) -> Shown:
+        """Before the first event."""
+        ...
+
+    def show(self, event: Event) -> Shown: ...

@@ -1,0 +1,36 @@
+"""Plain text: the answer alone on standard output, once it is whole; everything else is talk."""
+
+from ostinato.cli.ending import ending_text
+from ostinato.cli.shown import NOTHING, Shown
+from ostinato.cli.terminal_text import terminal_text
+from ostinato.cli.tool_lines import ToolLines
+from ostinato.events import Event, Terminal
+from ostinato.protocols.answer import Answer
+
+
+class TextOutput:
+    """Implements `Renderer`. `is_terminal`: somebody's screen gets the text, so it must not act there."""
+
+    def __init__(self, *, is_verbose: bool, is_terminal: bool, resume_hint: str) -> None:
+        self._is_verbose = is_verbose
+        self._is_terminal = is_terminal
+        self._resume_hint = resume_hint
+        self._answer = Answer()
+        self._tools = ToolLines()
+
+    def begin(self) -> Shown:
+        return NOTHING
+
+    def show(self, event: Event) -> Shown:
+        self._answer.take(event)
+        if isinstance(event, Terminal):
+            return Shown(self._answered(), ending_text(event, self._answer, self._resume_hint))
+        line = self._tools.line(event)
+        return Shown(talk=line) if line and self._is_verbose else NOTHING
+
+    def _answered(self) -> bytes:
+        text = self._answer.text
+        if self._is_terminal:
+            text = terminal_text(text)
+        ended = text if not text or text.endswith("\n") else text + "\n"
+        return ended.encode("utf-8", "replace")

@@ -1,0 +1,65 @@
+"""One message, one line of JSON: UTF-8, never a mebibyte long, legal whatever text is in it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeGuard
+
+import msgspec
+
+JsonObject = dict[str, object]
+
+MAX_LINE_BYTES: Final = 1_000_000
+"""Readers of this protocol give up at a line of 1 MiB (protocol reference §1.1)."""
+
+_FIRST_CUT_CHARACTERS: Final = 200_000
+_LEAST_CUT_CHARACTERS: Final = 1_000
+_MEDIA: Final = frozenset({"image", "document"})
+
+
+def json_line(message: JsonObject) -> bytes:
+    """The message and a line end. Where a line would be too long, its longest texts are cut with a mark."""
+    line = _encoded(message)
+    limit = _FIRST_CUT_CHARACTERS
+    while len(line) >= MAX_LINE_BYTES and limit >= _LEAST_CUT_CHARACTERS:
+        line = msgspec.json.encode(_rewritten(message, limit))
+        limit //= 4
+    return line + b"\n"
+
+
+def json_document(message: JsonObject) -> bytes:
+    """The message whole, however long, and a line end."""
+    return _encoded(message) + b"\n"
+
+
+def _encoded(message: JsonObject) -> bytes:
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:  # half a code point, which UTF-8 cannot hold
+        return msgspec.json.encode(_rewritten(message, None))
+
+
+def _rewritten(value: object, limit: int | None) -> object:
+    """The value with encodable texts of at most `limit` characters."""
+    if isinstance(value, str):
+        return _text(value, limit)
+    if _is_mapping(value):
+        if limit is not None and value.get("type") in _MEDIA and len(_encoded(dict(value))) > limit:
+            return {"type": "text", "text": f"[{value['type']} left out: too long for this stream]"}
+        return {_text(key, limit): _rewritten(item, limit) for key, item in value.items()}
+    if _is_sequence(value):
+        return [_rewritten(item, limit) for item in value]
+    return value
+
+
+def _text(text: str, limit: int | None) -> str:
+    legal = text.encode("utf-8", "replace").decode()
+    if limit is None or len(legal) <= limit:
+        return legal
+    return f"{legal[:limit]}\n[... {len(legal) - limit} characters left out ...]"
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, (list, tuple))
