@@ -6,6 +6,7 @@ It runs in threads of its own, so that the client under test may run on any even
 import contextlib
 import select
 import socket
+import ssl
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,7 +43,8 @@ class Received:
 
 
 class WireServer:
-    def __init__(self, answers: Sequence[Answer]) -> None:
+    def __init__(self, answers: Sequence[Answer], tls: ssl.SSLContext | None) -> None:
+        self._tls = tls
         self._answers = list(answers)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._sockets: list[socket.socket] = []
@@ -54,7 +56,7 @@ class WireServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -74,6 +76,9 @@ class WireServer:
     def _serve(self, connection: socket.socket) -> None:
         # Whatever breaks here was broken by the client, on purpose.
         with contextlib.suppress(OSError, ValueError), connection:
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                self._sockets.append(connection)
             reader = connection.makefile("rb")
             while line := reader.readline():
                 path = line.decode().split(" ")[1]
@@ -115,8 +120,8 @@ class WireServer:
 
 
 @contextmanager
-def wire_server(*answers: Answer) -> Generator[WireServer]:
-    server = WireServer(answers)
+def wire_server(*answers: Answer, tls: ssl.SSLContext | None = None) -> Generator[WireServer]:
+    server = WireServer(answers, tls)
     thread = threading.Thread(target=server.accept, daemon=True)
     thread.start()
     try:
