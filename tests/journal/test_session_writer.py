@@ -216,6 +216,19 @@ async def test_concurrent_syncs_share_one(tmp_path: Path):
     writer.close()
 
 
+async def test_a_cancelled_sync_leaves_nothing_out_of_the_next(tmp_path: Path):
+    synced: list[int] = []
+    writer = new_session(tmp_path, Disk(sync=synced.append))
+    writer.write(BIG)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await writer.sync()
+    await writer.sync()
+    assert len(synced) == 1
+    assert writer._sync._side_files == []
+    writer.close()
+
+
 async def test_a_sync_covers_what_was_written_before_it_began(tmp_path: Path):
     sizes: list[int] = []
     writer = new_session(tmp_path, Disk(sync=lambda fd: sizes.append(os.fstat(fd).st_size)))
@@ -284,7 +297,7 @@ def test_a_session_that_exists_is_not_created_again(tmp_path: Path):
 def test_a_writer_that_lost_its_lock_is_fenced_off_by_the_next(tmp_path: Path):
     late = new_session(tmp_path)
     late.write(FIRST)
-    fcntl.flock(late._fd, fcntl.LOCK_UN)
+    fcntl.flock(late._file._fd, fcntl.LOCK_UN)
     opened = reopened(late.path)
     with pytest.raises(JournalError):
         late.write(SECOND)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ostinato.errors import JournalError
 from ostinato.journal import side_files
+from ostinato.journal.append_file import AppendFile, lock
 from ostinato.journal.disk import Disk
 from ostinato.journal.read import BadTail, Scan, move_aside, scan
-from ostinato.journal.write import SessionWriter, lock
+from ostinato.journal.write import SessionWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ def create_session(
     except JournalError:
         os.close(fd)
         raise
-    return SessionWriter(fd, path, Scan(), session_id=session_id, cwd=cwd, now=now, disk=disk or Disk())
+    file = AppendFile(fd, path, end=0, disk=disk or Disk())
+    return SessionWriter(file, Scan(), session_id=session_id, cwd=cwd, now=now)
 
 
 def reopen_session(path: Path, *, now: Callable[[], datetime], disk: Disk | None = None) -> OpenedSession:
@@ -51,15 +53,8 @@ def reopen_session(path: Path, *, now: Callable[[], datetime], disk: Disk | None
     try:
         lock(fd, path)
         found = _repaired(fd, path)
-        writer = SessionWriter(
-            fd,
-            path,
-            found,
-            session_id=found.session_id or path.stem,
-            cwd=found.cwd,
-            now=now,
-            disk=disk or Disk(),
-        )
+        file = AppendFile(fd, path, end=found.valid_bytes, disk=disk or Disk())
+        writer = SessionWriter(file, found, session_id=found.session_id or path.stem, cwd=found.cwd, now=now)
         writer.claim()
     except OSError as error:
         os.close(fd)

@@ -36,20 +36,20 @@ def side_folder(session_file: Path) -> Path:
     return session_file.with_suffix("") / "records"
 
 
-def store(session_file: Path, data: bytes) -> str:
-    """Keep the bytes; returns their SHA-256. Raises OSError."""
+def store(session_file: Path, data: bytes) -> tuple[str, Path]:
+    """Keep the bytes; returns their SHA-256 and the file that holds them. Raises OSError."""
     digest = hashlib.sha256(data).hexdigest()
     folder = side_folder(session_file)
     target = folder / f"{digest}.json"
     if target.exists():
-        return digest
+        return digest, target
     for parent in (folder.parent, folder):
         parent.mkdir(mode=0o700, exist_ok=True)
     unfinished = folder / f".{digest}.{os.getpid()}"
     with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
     unfinished.rename(target)
-    return digest
+    return digest, target
 
 
 def load(session_file: Path, digest: str) -> bytes | None:
