@@ -4,8 +4,8 @@ The names below are loaded when they are first used, so that importing the packa
 """
 
 import importlib
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # importing it from `typing` would double the time of `ostinato --version`
 if TYPE_CHECKING:
     from ostinato.engine.assemble import open_conversation
     from ostinato.engine.conversation import Conversation

@@ -94,7 +94,7 @@ def main(*, no_session_persistence: bool, debug: bool, **given: Any) -> int:
     return print_answer(Flags(keep_session=not no_session_persistence, **given))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 def local() -> None:
     """Models that run on this machine."""
 

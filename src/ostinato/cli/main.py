@@ -3,11 +3,10 @@ lines and an exit code.
 """
 
 import sys
-from typing import Final
 
 from ostinato.version import VERSION
 
-_VERSION_FLAGS: Final = (["--version"], ["-v"])
+_VERSION_FLAGS = (["--version"], ["-v"])
 
 
 def run() -> int:
