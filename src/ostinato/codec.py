@@ -193,8 +193,8 @@ class BrokenLine(msgspec.Struct, frozen=True):
 
 
 class _SealTraces(msgspec.Struct, frozen=True):
-    seq: msgspec.Raw | None = None
-    crc: msgspec.Raw | None = None
+    seq: Any = None
+    crc: Any = None
 
 
 _FOREIGN: Final = msgspec.json.Decoder(ForeignLine)
