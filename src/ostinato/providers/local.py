@@ -6,28 +6,24 @@ inference at its next chunk without waiting for it. A cut action is an output li
 
 import json
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anyio
-from anyio import from_thread
-from anyio.lowlevel import EventLoopToken, current_token
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-
 from ostinato.errors import LocalModelError, ModelError
 from ostinato.events import AnyModelEvent
 from ostinato.ports import ModelFacts, ModelRequest, Prices
 from ostinato.providers.local_actions import action_schema, chat_messages
+from ostinato.providers.local_bridge import Bridge, Item
 from ostinato.providers.local_models import find_local_model, model_path
 from ostinato.providers.local_reply import Reply
 from ostinato.providers.local_runtime import LoadedModels, check_file, check_runtime
 
 CONTEXT_TOKENS = 4096
-MAX_OUTPUT_TOKENS = 1024
-"""An action takes 30 to 150 tokens, a small file a few hundred; more is a model that runs in circles at ten tokens a second."""
+MAX_OUTPUT_TOKENS = 512
+"""An action takes 20 to 60 tokens, a small file a few hundred; more is a model that runs in circles at ten tokens a second."""
 
 MAX_RESULT_CHARACTERS = 1500
 TOOL_NAMES = ("Bash", "Read", "Write", "Edit", "Grep")
@@ -85,62 +81,53 @@ class LocalModel:
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Sequence[AnyModelEvent]]]:
         """One reply. Raises `ModelError` while it is read, `not_found` when the model cannot be loaded."""
-        sender, receiver = anyio.create_memory_object_stream[str | Exception](BRIDGE_CHUNKS)
-        bridge = _Bridge(sender, current_token())
+        bridge = Bridge(BRIDGE_CHUNKS)
         body = json.dumps(request_body(request, self._facts))
         threading.Thread(target=self._infer, args=(body, bridge), name="ostinato-local").start()
         try:
-            yield _read_reply(receiver, Reply(self._facts, constrained=bool(request.tools)))
+            yield _Batches(bridge, Reply(self._facts, constrained=bool(request.tools)))
         finally:
-            bridge.is_left = True
-            receiver.close()
-            sender.close()
+            bridge.leave()
 
-    def _infer(self, body: str, bridge: "_Bridge") -> None:
+    def _infer(self, body: str, bridge: Bridge) -> None:
         try:
             model = self._loaded.get(self._path, self._facts.context_window)
             if not bridge.is_left:
                 model.handle_chat_completions(body, bridge.carry)
         except (LocalModelError, RuntimeError) as error:
             bridge.carry(error)
-        bridge.end()
+        finally:
+            bridge.end()
 
 
 @dataclass(slots=True)
-class _Bridge:
-    """From the inference thread into the event loop. A full bridge holds the thread; a left one tells it to stop."""
+class _Batches:
+    """The reply as batches of events. Not a generator: a reader may leave it anywhere without closing it."""
 
-    sender: MemoryObjectSendStream[str | Exception]
-    token: EventLoopToken
-    is_left: bool = False
+    bridge: Bridge
+    reply: Reply
 
-    def carry(self, item: str | Exception) -> bool:
-        """True when nobody listens any more: the runtime then ends the reply."""
-        if not self.is_left:
-            self._in_loop(self.sender.send, item)
-        return self.is_left
+    def __aiter__(self) -> AsyncIterator[Sequence[AnyModelEvent]]:
+        return self
 
-    def end(self) -> None:
-        self._in_loop(self.sender.aclose)
+    async def __anext__(self) -> Sequence[AnyModelEvent]:
+        items = await self.bridge.receive()
+        if not items and self.reply.is_stopped:
+            raise StopAsyncIteration
+        if not items:
+            raise ModelError(
+                "the local model stopped in the middle of its reply", kind="stream_cut", retry=True
+            )
+        return tuple(event for item in items for event in self._events(item))
 
-    def _in_loop(self, action: Callable[..., Any], *arguments: object) -> None:
-        try:
-            from_thread.run(action, *arguments, token=self.token)
-        except BaseException:  # ruff: ignore[blind-except] - the loop is gone or cancelled: whatever it says means stop
-            self.is_left = True
-
-
-async def _read_reply(
-    chunks: MemoryObjectReceiveStream[str | Exception], reply: Reply
-) -> AsyncGenerator[Sequence[AnyModelEvent]]:
-    async for chunk in chunks:
-        if isinstance(chunk, LocalModelError):
-            raise ModelError(chunk.message, kind="not_found", hint=chunk.hint) from chunk
-        if isinstance(chunk, Exception):
-            raise ModelError(f"the local runtime failed: {chunk}", kind="server") from chunk
-        yield reply.take(chunk)
-    if not reply.is_stopped:
-        raise ModelError("the local model stopped in the middle of its reply", kind="stream_cut", retry=True)
+    def _events(self, item: Item) -> Sequence[AnyModelEvent]:
+        match item:
+            case str():
+                return self.reply.take(item)
+            case LocalModelError():
+                raise ModelError(item.message, kind="not_found", hint=item.hint) from item
+            case _:
+                raise ModelError(f"the local runtime failed: {item}", kind="server") from item
 
 
 def request_body(request: ModelRequest, facts: ModelFacts) -> dict[str, Any]:

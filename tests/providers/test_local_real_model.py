@@ -1,0 +1,103 @@
+"""With a real small model: the protocol holds whatever it says. Answers are never asserted."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ostinato.errors import ModelError
+from ostinato.events import AnyModelEvent, BlockStart, BlockStop, MessageStart, MessageStop
+from ostinato.messages import Text, ToolUse
+from ostinato.ports import ModelRequest, QuerySource, QueryTracking, RequestMessage, ToolSchema
+from ostinato.providers.local import LocalModel, open_local_model
+from ostinato.providers.local_runtime import RUNTIME, LoadedModels, load_with_xllamacpp
+
+MODEL_VARIABLE = "OSTINATO_TEST_MODEL"
+"""Names the GGUF file of SmolLM2-135M (or another small model)."""
+
+LEGAL = {("Bash", frozenset({"command"})), ("Read", frozenset({"file_path"}))}
+
+pytestmark = [pytest.mark.local_model, pytest.mark.timeout(300)]
+
+BASH = ToolSchema("Bash", "Runs.", {"properties": {"command": {"type": "string"}}, "required": ["command"]})
+READ = ToolSchema(
+    "Read", "Reads.", {"properties": {"file_path": {"type": "string"}}, "required": ["file_path"]}
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LocalModel]:
+    pytest.importorskip(RUNTIME)
+    path = Path(os.environ.get(MODEL_VARIABLE) or Path.home() / ".ostinato/models/smollm2-135m.gguf")
+    if not path.exists():
+        pytest.skip(f"no small model: `ostinato local pull smollm2-135m`, or name a file in {MODEL_VARIABLE}")
+    loaded = LoadedModels(load_with_xllamacpp)
+    yield open_local_model(f"local/{path}", models_folder=path.parent, loaded=loaded, context_tokens=1024)
+    loaded.close()
+
+
+def request(
+    text: str, *, tools: tuple[ToolSchema, ...] = (BASH, READ), max_output_tokens: int = 200
+) -> ModelRequest:
+    message = RequestMessage("user", (Text(text),))
+    return ModelRequest(
+        "local", (), (message,), tools, max_output_tokens, QuerySource("main"), QueryTracking("c")
+    )
+
+
+async def read(model: LocalModel, asked: ModelRequest) -> list[AnyModelEvent]:
+    async with model.stream(asked) as batches:
+        return [event async for batch in batches for event in batch]
+
+
+async def test_a_reply_is_one_legal_action_in_stream_order(model: LocalModel) -> None:
+    events = await read(model, request("How many Python files are here?"))
+    assert isinstance(events[0], MessageStart)
+    stop = events[-1]
+    assert isinstance(stop, MessageStop)
+    assert stop.usage.output_tokens > 0
+    assert stop.usage.input_tokens + stop.usage.cache_read_input_tokens > 50
+    blocks = [event.block for event in events if isinstance(event, BlockStop)]
+    for block in blocks:
+        if isinstance(block, ToolUse):
+            assert (block.name, frozenset(block.input)) in LEGAL
+    expected = {"tool_use": [ToolUse], "end_turn": [Text]}.get(stop.stop_reason)
+    if expected is not None:
+        assert [type(block) for block in blocks] == expected
+        assert sum(isinstance(event, BlockStart) for event in events) == 1
+
+
+async def test_a_cut_call_is_an_output_limit_and_no_call(model: LocalModel) -> None:
+    events = await read(model, request("List the files.", max_output_tokens=3))
+    stop = events[-1]
+    assert isinstance(stop, MessageStop)
+    assert stop.stop_reason == "max_tokens"
+    assert not [event for event in events if isinstance(event, BlockStop)]
+
+
+async def test_a_prompt_beyond_the_window_asks_for_compaction(model: LocalModel) -> None:
+    with pytest.raises(ModelError) as caught:
+        await read(model, request("word " * 3000))
+    assert (caught.value.kind, caught.value.recover) == ("prompt_too_long", "compact")
+
+
+async def test_leaving_a_reply_frees_the_slot_for_the_next(model: LocalModel) -> None:
+    with anyio.fail_after(60):
+        for _ in range(2):
+            async with model.stream(
+                request("Tell a long story.", tools=(), max_output_tokens=256)
+            ) as batches:
+                async for batch in batches:
+                    if any(isinstance(event, BlockStart) for event in batch):
+                        break
+        events = await read(model, request("Say hi.", tools=(), max_output_tokens=2))
+    assert isinstance(events[-1], MessageStop)
+
+
+async def test_the_next_request_reads_the_shared_prefix_from_the_cache(model: LocalModel) -> None:
+    await read(model, request("Look around.", max_output_tokens=3))
+    stop = (await read(model, request("Look around again.", max_output_tokens=3)))[-1]
+    assert isinstance(stop, MessageStop)
+    assert stop.usage.cache_read_input_tokens > stop.usage.input_tokens
