@@ -1,0 +1,98 @@
+"""Runs the calls of one reply, all at the same time, and answers each; a tool that fails is an answer too."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from ostinato.engine.gate import Gate
+from ostinato.engine.options import CanUseTool
+from ostinato.engine.seen_files import SeenFiles
+from ostinato.loop.abort import AbortSignal
+from ostinato.loop.call import CallEnd, permitted, prepare_call, run_call
+from ostinato.messages import ToolResult, ToolUse
+from ostinato.permissions.verdict import Policy
+from ostinato.ports import FileState, ModelFacts, QuerySource, QueryTracking, Workspace
+from ostinato.sandbox.workspace import LocalWorkspace
+from ostinato.simple.registry import TOOL_REGISTRY
+from ostinato.state import ToolUseContext
+from ostinato.tool import Tool
+
+OnToolStart = Callable[[str, Mapping[str, Any]], None]
+OnToolEnd = Callable[[str, ToolResult], None]
+
+ANY_MODEL = ModelFacts(provider="simple", id="simple", context_window=200_000, max_output_tokens=8_000)
+
+
+def _here() -> Workspace:
+    return LocalWorkspace(Path.cwd(), (Path.cwd(),))
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What calls share: the folder, the files seen so far, who is asked, and the abort signal.
+
+    Without `can_use_tool` only calls that are proven to read inside the folder run; the others are denied.
+    """
+
+    workspace: Workspace = field(default_factory=_here)
+    files: FileState = field(default_factory=SeenFiles)
+    can_use_tool: CanUseTool | None = None
+    signal: AbortSignal = field(default_factory=AbortSignal)
+
+
+async def execute_all_tools(
+    blocks: Sequence[ToolUse],
+    on_tool_start: OnToolStart | None = None,
+    on_tool_end: OnToolEnd | None = None,
+    *,
+    registry: Mapping[str, Tool] = TOOL_REGISTRY,
+    surroundings: Surroundings | None = None,
+) -> list[ToolResult]:
+    """One result per block, in the order of the blocks. Never raises for a tool's failure.
+
+    The callbacks get the tool's name with its input, and with its result. Unlike the engine's executor this overlaps
+    everything, also calls that touch the same file.
+    """
+    around = surroundings or Surroundings()
+    context = ToolUseContext(
+        tools=tuple(registry.values()),
+        model=ANY_MODEL,
+        workspace=around.workspace,
+        files=around.files,
+        abort=around.signal,
+        source=QuerySource("sdk"),
+        tracking=QueryTracking("simple"),
+    )
+    gate = Gate(
+        Policy(),
+        around.can_use_tool,
+        home=Path(os.environ.get("HOME") or "/nonexistent"),
+        builtin_names=frozenset(TOOL_REGISTRY),
+    )
+    results: dict[int, ToolResult] = {}
+
+    async def execute(place: int, block: ToolUse) -> None:
+        if on_tool_start:
+            on_tool_start(block.name, block.input)
+        results[place] = (await _ended(block, context, gate)).result
+        if on_tool_end:
+            on_tool_end(block.name, results[place])
+
+    async with anyio.create_task_group() as tasks:
+        for place, block in enumerate(blocks):
+            tasks.start_soon(execute, place, block)
+    return [results[place] for place in range(len(blocks))]
+
+
+async def _ended(block: ToolUse, context: ToolUseContext, gate: Gate) -> CallEnd:
+    prepared = prepare_call(block, context)
+    if isinstance(prepared, CallEnd):
+        return prepared
+    answer = await permitted(prepared, gate, context)
+    if isinstance(answer, CallEnd):
+        return answer
+    return await run_call(answer[0], context, lambda _text: None, lambda _intended: None)
