@@ -131,6 +131,14 @@ def test_half_a_line_of_others_between_ours_is_counted_and_skipped(data: bytes):
     assert (found.records, found.ignored_lines, found.bad_tail) == (RECORDS, 1, None)
 
 
+def test_a_name_given_behind_a_torn_line_outlives_the_cut(tmp_path: Path, data: bytes):
+    path = file_of(tmp_path, data + b'{"torn\n' + RENAMED + TAGGED)
+    reopened(path).writer.close()
+    found = read_session(path)
+    assert (found.title, found.tag, found.records) == ("their title", "their tag", RECORDS)
+    assert found.bad_tail is None
+
+
 def test_a_line_of_a_replaced_writer_is_ignored(data: bytes):
     lines = data.splitlines(keepends=True)
     newer = encode_line(LATER, Envelope(FORMAT, 5, 2, "s1", "2026-11-30T12:00:00.000Z", "/"), "f1")

@@ -51,17 +51,23 @@ def reopen_session(path: Path, *, now: Callable[[], datetime], disk: Disk | None
     except OSError as error:
         raise JournalError(f"cannot open the session file `{path}`: {error.strerror}") from error
     try:
-        lock(fd, path)
-        found = _repaired(fd, path)
-        file = AppendFile(fd, path, end=found.valid_bytes, disk=disk or Disk())
-        writer = SessionWriter(file, found, session_id=found.session_id or path.stem, cwd=found.cwd, now=now)
-        writer.claim()
+        return _opened(fd, path, now, disk or Disk())
     except OSError as error:
         os.close(fd)
         raise JournalError(f"cannot repair the session file `{path}`: {error.strerror}") from error
     except JournalError:
         os.close(fd)
         raise
+
+
+def _opened(fd: int, path: Path, now: Callable[[], datetime], disk: Disk) -> OpenedSession:
+    lock(fd, path)
+    found = _repaired(fd, path)
+    file = AppendFile(fd, path, end=found.valid_bytes, disk=disk)
+    writer = SessionWriter(file, found, session_id=found.session_id or path.stem, cwd=found.cwd, now=now)
+    writer.claim()
+    if found.bad_tail is not None:
+        writer.restate_names()  # a name may have stood in the tail that was cut off
     return OpenedSession(writer, found)
 
 

@@ -130,8 +130,8 @@ class _Reading:
                 self._doubtful_lines += 1
                 self._doubt = self._doubt or BadTail(start, 0, found.reason)
             case ForeignLine():
+                self._names = renamed(self._names, found)
                 if self._doubt is None:
-                    self._names = renamed(self._names, found)
                     self._valid_bytes = after
             case SealedLine():
                 self._take_sealed(found, start, after)

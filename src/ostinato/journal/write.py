@@ -87,10 +87,27 @@ class SessionWriter:
         """Everything written so far survives the machine; concurrent callers share one sync. Raises JournalError."""
         await self._sync.sync()
 
+    def restate_names(self) -> None:
+        """Write title and tag once more, where listings and readers find them. Raises JournalError."""
+        title, tag = self.title, self.tag
+        if title:
+            self.rename(title)
+        if tag:
+            self.set_tag(tag)
+
     def close(self) -> None:
         """Give the file free; what was written stays. Later writes raise JournalError."""
-        self._restate_names()
-        self._file.close()
+        try:
+            if self._file.is_sound and self._are_names_far():
+                self.restate_names()
+        except JournalError:
+            pass  # every record is kept; only a listing shows the first prompt instead of the title
+        finally:
+            self._file.close()
+
+    def _are_names_far(self) -> bool:
+        """Listings look for title and tag in the first and last 64 KiB only."""
+        return self._file.end - self._names_end >= side_files.MAX_LINE_BYTES
 
     def _envelope(self, stored: str = "") -> Envelope:
         stamp = self._now().astimezone(UTC).isoformat(timespec="milliseconds")
@@ -136,16 +153,3 @@ class SessionWriter:
         data = encode(line)
         self._file.append(data + b"\n")
         self._take_in(decode_line(data))
-
-    def _restate_names(self) -> None:
-        """Listings look for title and tag in the first and last 64 KiB only."""
-        title, tag = self.title, self.tag
-        if not self._file.is_sound or self._file.end - self._names_end < side_files.MAX_LINE_BYTES:
-            return
-        try:
-            if title:
-                self.rename(title)
-            if tag:
-                self.set_tag(tag)
-        except JournalError:
-            return  # every record is kept; only a listing shows the first prompt instead of the title
