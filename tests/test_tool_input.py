@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.tool import Tool, ToolContext, build_tool
@@ -141,6 +141,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from([*SCHEMA["properties"], "other"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, JSON))
 def test_any_json_gets_an_answer_and_what_passed_passes_again(given_input: dict[str, Any]):
     checked = checked_input(TOOL, given_input)

@@ -1,6 +1,6 @@
 """However a file comes in pieces, the same lines are shown."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.tools.file_lines import FileLines
@@ -24,6 +24,7 @@ def in_pieces(data: bytes, sizes: list[int], lines: FileLines) -> FileLines:
     return lines
 
 
+@settings(deadline=None)
 @given(TEXTS.map("\n".__add__), ENCODINGS, st.lists(st.integers(1, 9), max_size=30))
 def test_pieces_do_not_matter(text: str, encoding: str, sizes: list[int]):
     data = text.encode(encoding)
@@ -33,6 +34,7 @@ def test_pieces_do_not_matter(text: str, encoding: str, sizes: list[int]):
     assert lines.total_lines == len(expected.removesuffix("\n").split("\n"))
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["", "a", "bcd"]), min_size=1),
     st.integers(1, 12),

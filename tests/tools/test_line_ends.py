@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.tools.line_ends import text_with_ends
@@ -12,6 +12,7 @@ PIECES = st.sampled_from(["a", "b", "\n", "\r\n", "\r", "\u2028", "\x0c", "漢"]
 TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS, st.data())
 def test_everything_before_and_behind_the_span_stays(original: str, new: str, data: st.DataObject):
     text = text_with_ends(original)

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.tools.terminal_text import plain_text
@@ -29,6 +29,7 @@ def test_escapes_and_redrawn_lines(output: str, text: str):
     assert plain_text(output) == text
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab\x1b[]0;m\x07\\\r\n\x9b\x9d\x00\x85P"), max_size=40))
 def test_no_control_character_is_left(output: str):
     assert all(

@@ -1,7 +1,7 @@
 """Whatever the bytes are, decoding and encoding again gives them back, and pieces do not change the verdict."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.tools.text_encoding import BYTE_ORDER_MARKS, EncodingScan, encoding_of
@@ -9,12 +9,14 @@ from ostinato.tools.text_encoding import BYTE_ORDER_MARKS, EncodingScan, encodin
 WIDE_MARKS = tuple(bom for bom, name in BYTE_ORDER_MARKS if name != "utf-8")
 
 
+@settings(deadline=None)
 @given(st.binary().filter(lambda data: not data.startswith(WIDE_MARKS)))
 def test_every_byte_survives(data: bytes):
     encoding = encoding_of(data)
     assert encoding.encode(encoding.decode(data)) == data
 
 
+@settings(deadline=None)
 @given(
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
@@ -26,6 +28,7 @@ def test_text_with_its_encoding_is_recognised(text: str, name: str):
     assert encoding.encode(encoding.decode(data)) == data
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=4), st.lists(st.binary()))
 def test_pieces_do_not_change_the_verdict(head: bytes, pieces: list[bytes]):
     scan = EncodingScan()

@@ -104,9 +104,8 @@ async def _create(path: Path, text: str, context: ToolContext) -> ToolOutcome:
 
 async def _apply(file: ExistingFile, matched: Matched, context: ToolContext) -> ToolOutcome:
     name = shown_path(file.path, context.workspace.cwd)
-    text = file.text.replaced(matched.spans, matched.new)
     try:
-        data = file.encoding.encode(text)
+        data, display = await to_thread.run_sync(_changed, file, matched, name)
     except UnicodeEncodeError as error:
         return refusal(
             f"`{name}` is {file.encoding.label}, which has no {error.object[error.start]!r}; "
@@ -117,8 +116,14 @@ async def _apply(file: ExistingFile, matched: Matched, context: ToolContext) -> 
     )
     if wrong is not None:
         return refusal(wrong)
-    display = change_display(name, file.text.normal, text_with_ends(text).normal)
     return success(_account(file, matched, name), max_characters=MAX_RESULT_CHARACTERS, display=display)
+
+
+def _changed(file: ExistingFile, matched: Matched, name: str) -> tuple[bytes, Mapping[str, Any]]:
+    """The new bytes and the account of the change. Raises UnicodeEncodeError for what the encoding cannot say."""
+    text = file.text.replaced(matched.spans, matched.new)
+    data = file.encoding.encode(text)
+    return data, change_display(name, file.text.normal, text_with_ends(text).normal)
 
 
 def _account(file: ExistingFile, matched: Matched, name: str) -> str:

@@ -6,6 +6,7 @@ was set back may not.
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -57,7 +58,9 @@ async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> Exi
     kind = binary_kind(data, has_bom=marked_encoding(data) is not None)
     if kind is not None:
         return NotChangeable(f"`{name}` is {kind}, not text; change it with a command")
-    return _decoded(path, name, data, content_hash, is_partial=seen.is_partial)
+    # A second for the largest files: not on the thread that serves everybody.
+    decode = partial(_decoded, path, name, data, content_hash, is_partial=seen.is_partial)
+    return await to_thread.run_sync(decode)
 
 
 def _decoded(

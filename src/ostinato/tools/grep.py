@@ -1,6 +1,7 @@
 """Grep: regular-expression search in files; the files newest first, or lines grouped by file, or counts."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -8,7 +9,7 @@ from anyio import to_thread
 
 from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
-from ostinato.tools.answer import refusal, success
+from ostinato.tools.answer import refusal, success, valid_unicode
 from ostinato.tools.grep_output import Entry, count_entries, line_entries, page
 from ostinato.tools.ripgrep import Found, SearchFailed, run_ripgrep
 from ostinato.tools.search_scope import NoScope, SearchScope, newest_first, search_scope, searched_path
@@ -99,7 +100,8 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
     found = await run_ripgrep(_arguments(request, scope), context.workspace)
     if isinstance(found, SearchFailed):
         return refusal(found.reason)
-    entries = await _entries(request, scope, found, context.workspace)
+    # Tens of thousands of lines or files: not on the thread that serves everybody.
+    entries = await to_thread.run_sync(_entries, request, scope, found, context.workspace.cwd)
     text = page(
         entries,
         offset=max(0, request.offset),
@@ -112,7 +114,7 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
 
 
 def _arguments(request: GrepInput, scope: SearchScope) -> list[str]:
-    arguments = ["--with-filename", "--no-heading", "--crlf", f"--regexp={request.pattern}"]
+    arguments = ["--with-filename", "--no-heading", "--crlf", f"--regexp={valid_unicode(request.pattern)}"]
     match request.output_mode:
         case "files_with_matches":
             arguments.append("--files-with-matches")
@@ -141,13 +143,12 @@ def _content_arguments(request: GrepInput) -> list[str]:
     return [*arguments, "--only-matching"] if request.only_matching else arguments
 
 
-async def _entries(request: GrepInput, scope: SearchScope, found: Found, workspace: Workspace) -> list[Entry]:
+def _entries(request: GrepInput, scope: SearchScope, found: Found, cwd: Path) -> list[Entry]:
     """What a page consists of."""
     match request.output_mode:
         case "files_with_matches":
             printed = [path for path in found.output.split("\0")[:-1] if scope.takes(path)]
-            files = await to_thread.run_sync(newest_first, printed, workspace.cwd)
-            return [Entry(path) for path in files]
+            return [Entry(path) for path in newest_first(printed, cwd)]
         case "count":
             return sorted(entry for entry in count_entries(found.output) if scope.takes(entry.path))
         case "content":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.ports import Workspace
+from ostinato.tools.answer import valid_unicode
 from ostinato.tools.file_pattern import FilePattern, parse_pattern
 
 
@@ -38,7 +39,7 @@ class NoScope:
 def search_scope(workspace: Workspace, path: str | None, glob: str | None) -> SearchScope | NoScope:
     """Raises UsageError for what cannot be a path. Touches the file system: to be called in a thread."""
     try:
-        pattern = parse_pattern(glob) if glob else None
+        pattern = parse_pattern(valid_unicode(glob)) if glob else None
     except ValueError as error:
         return NoScope(f"bad glob pattern: {error}")
     base = workspace.resolve(path or ".")

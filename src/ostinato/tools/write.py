@@ -82,6 +82,15 @@ async def _create(path: Path, content: str, context: ToolContext) -> ToolOutcome
 
 async def _replace(file: ExistingFile, content: str, context: ToolContext) -> ToolOutcome:
     name = shown_path(file.path, context.workspace.cwd)
+    data, account, display = await to_thread.run_sync(_changed, file, content, name)
+    wrong = await put_in_place(file.path, data, context, expected=file.content_hash)
+    if wrong is not None:
+        return refusal(wrong)
+    return success(account, max_characters=MAX_RESULT_CHARACTERS, display=display)
+
+
+def _changed(file: ExistingFile, content: str, name: str) -> tuple[bytes, str, Mapping[str, Any]]:
+    """The new bytes, what to say about them, and what to show."""
     text = file.text.replaced([(0, len(file.text.normal))], content)
     account = f"wrote {name}"
     try:
@@ -90,8 +99,4 @@ async def _replace(file: ExistingFile, content: str, context: ToolContext) -> To
         # Every byte is new anyway, so no other text can be spoilt by the change of encoding.
         data = UTF_8.encode(text)
         account += f" as UTF-8 (it was {file.encoding.label}, which cannot hold this text)"
-    wrong = await put_in_place(file.path, data, context, expected=file.content_hash)
-    if wrong is not None:
-        return refusal(wrong)
-    display = change_display(name, file.text.normal, file.text.normalise(content))
-    return success(account, max_characters=MAX_RESULT_CHARACTERS, display=display)
+    return data, account, change_display(name, file.text.normal, file.text.normalise(content))
