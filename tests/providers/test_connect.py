@@ -46,6 +46,8 @@ def test_name_and_keys_choose_the_wire(
         (None, {"OPENAI_BASE_URL": "http://h"}, ["--model"]),
         ("opuss", ANTHROPIC_KEY, ["opus"]),
         ("gpt-5.5", {"OPENAI_BASE_URL": "h:1"}, ["http://"]),
+        ("gpt-5.5", {"OPENAI_API_KEY": "k…"}, ["OPENAI_API_KEY"]),
+        ("gpt-5.5", {"OPENAI_API_KEY": "k\nx: y"}, ["OPENAI_API_KEY"]),
     ],
 )
 def test_a_refusal_names_what_to_set(name: str | None, environment: dict[str, str], words: list[str]):

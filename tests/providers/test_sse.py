@@ -30,6 +30,8 @@ def read(stream: bytes, size: int = 1 << 30, *, max_event_bytes: int = 10_000) -
         (b"data: a\ndata: b\n\n", [(b"", b"a\nb")]),
         (b"data\n\n", [(b"", b"")]),
         (b"data: a\r\n\r\ndata: b\r\n\r\n", [(b"", b"a"), (b"", b"b")]),
+        (b"event: x\r\ndata: a\r\ndata: b\r\n\r\n", [(b"x", b"a\nb")]),
+        (b"event: x\rdata: a\rdata: b\r\r", [(b"x", b"a\nb")]),
         (b"data: a\r\rdata: b\r\r", [(b"", b"a"), (b"", b"b")]),
         (b"data: a\r\n\ndata: b\n\r\n", [(b"", b"a"), (b"", b"b")]),
         (b": beat\n\ndata: a\n: beat\n\n", [(b"", b"a")]),

@@ -88,4 +88,11 @@ def _no_key(facts: ModelFacts, key: str, url: str) -> ConfigurationError:
 
 
 def _value(environment: Mapping[str, str], name: str) -> str:
-    return environment.get(name, "").strip()
+    """Pasted values bring white space along; anything else that no header can carry is named before it is sent."""
+    value = environment.get(name, "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise ConfigurationError(
+            f"`{name}` holds characters that cannot be sent",
+            hint="copy the value again: it is plain letters, digits and punctuation, without quotes or line breaks",
+        )
+    return value

@@ -20,6 +20,9 @@ from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettin
 KEEPALIVE_S = 60.0
 """How long an idle connection waits for the next turn: tools run in between."""
 
+ERROR_BODY_S = 10.0
+"""A server that refuses and then does not finish its sentence is not waited for."""
+
 DRAIN_S = 1.0
 MAX_DRAIN_BYTES = 64 * 1024
 """What may still follow the last event: a terminator, a late usage note. More is no longer worth the connection."""
@@ -52,8 +55,9 @@ class HttpReply:
         """The answer as a failure to classify; what cannot be read any more is left out."""
         body = bytearray()
         try:
-            while len(body) < MAX_ERROR_BYTES and (chunk := await self.next_chunk()) is not None:
-                body += chunk
+            with anyio.move_on_after(ERROR_BODY_S):
+                while len(body) < MAX_ERROR_BYTES and (chunk := await self.next_chunk()) is not None:
+                    body += chunk
         except ModelError:
             pass  # the status alone still says what happened
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -172,11 +176,13 @@ def sending_error(error: Exception, url: str) -> ModelError:
         return ModelError(
             f"no answer from `{url}` in time ({type(error).__name__})", kind="timeout", retry=True
         )
-    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol | ValueError):
+    if isinstance(
+        error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol | httpx2.InvalidURL | ValueError
+    ):
         return ModelError(
-            f"`{url}` is no usable address: {error}",
+            f"the request to `{url}` cannot be made: {error}",
             kind="connection",
-            hint="a base URL looks like `http://127.0.0.1:8080`",
+            hint="check the base URL, the proxy, the key and the extra headers for characters that do not belong there",
         )
     return ModelError(
         f"cannot reach `{url}`: {str(error) or type(error).__name__}",

@@ -82,7 +82,6 @@ class SseReader:
                 data.append(b"")
             elif line == b"event":
                 self._name = b""
-        self._check_size(self._data_bytes + len(self._rest))
         return events
 
     def _check_size(self, size: int) -> None:

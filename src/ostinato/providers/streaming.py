@@ -128,7 +128,6 @@ class EventBatches:
                 self._failure = error
             if batch:
                 return batch
-        await self._reply.drain()
         raise StopAsyncIteration
 
 
