@@ -163,6 +163,8 @@ def test_redirections_are_writes_and_reads_of_their_own() -> None:
     assert outcome(bash("a > f"), "allow Bash(a)", mode="acceptEdits") == "Allow"
     assert outcome(bash("a < /etc/passwd"), "allow Bash(a)") == "Ask"
     assert outcome(bash("a > f"), "allow Bash", "deny Edit(f)", mode="bypassPermissions") == "Deny"
+    assert outcome(bash("bash -c 'echo x > f'"), "allow Bash(bash -c:*)", "allow Bash(echo:*)") == "Ask"
+    assert outcome(bash("bash -c 'cd .git; tee config'"), "allow Bash") == "Ask"
     assert outcome(bash("a > $f"), "allow Bash(a)", "allow Edit") == "Ask"
 
 
@@ -295,8 +297,26 @@ def test_a_question_suggests_one_rule_for_each_open_command() -> None:
     )
 
 
+def test_a_program_that_runs_scripts_is_suggested_only_word_for_word() -> None:
+    verdict = decide(bash("uv run python x"), Policy())
+    assert isinstance(verdict, Ask)
+    assert verdict.suggestions == ("Bash(uv run python x)",)
+
+
 @pytest.mark.parametrize(
-    "text", ["$x", "eval x", "npm test $(eval x)", "sudo x", "tee .git/config", "a > f", "x $y", "PATH=. x"]
+    "text",
+    [
+        "$x",
+        "eval x",
+        "npm test $(eval x)",
+        "sudo x",
+        "tee .git/config",
+        "a > f",
+        "x $y",
+        "PATH=. x",
+        "echo x | bash",
+        "docker run x y > f",
+    ],
 )
 def test_nothing_is_suggested_for_what_a_rule_cannot_honestly_allow(text: str) -> None:
     verdict = decide(bash(text), Policy())

@@ -14,6 +14,7 @@ from ostinato.permissions.shell_simple import (
     is_descriptor,
     read_redirect,
     read_simple,
+    require_plain_descriptor,
     reserved_ahead,
     skip_comment,
     skip_lines,
@@ -269,8 +270,10 @@ def _read_trailing_redirects(cursor: Cursor) -> None:
         if not at_redirect(cursor):
             if not (character.isdecimal() or character == "{"):
                 break
-            if not is_descriptor(cursor, read_word(cursor)):
+            word = read_word(cursor)
+            if not is_descriptor(cursor, word):
                 raise NotProvableError("words follow the end of a compound command")
+            require_plain_descriptor(word)
         redirects.append(read_redirect(cursor))
     if redirects:
         cursor.add(SimpleCommand((), tuple(redirects)))

@@ -78,20 +78,26 @@ def _folders(commands: tuple[SimpleCommand, ...], text: str, *, cwd: Path, home:
     folders = Folders((cwd,), home)
     for command in commands:
         chain = commands_run_by(command)
-        last = command if isinstance(chain, Unprovable) else chain[-1]
-        name = last.argv[0] if last.argv else ""
-        if name in {"pushd", "popd", "dirs"}:
-            return Folders(folders.possible, home, f"`{name}` moves to a folder that is not tracked")
-        if name != "cd":
-            continue
-        target = _cd_target(last)
-        if target is None or LOOP.search(text):
-            return Folders(folders.possible, home, "the folder after `cd` cannot be told")
-        possible = tuple(dict.fromkeys((*folders.possible, *folders.paths((target,)))))
-        folders = Folders(possible, home)
-        if len(possible) > MAX_FOLDERS:
-            return Folders(folders.possible, home, "too many folders after `cd`")
+        for link in (command,) if isinstance(chain, Unprovable) else chain:
+            folders = _after_move(link, folders, text)
+            if folders.problem:
+                return folders
     return folders
+
+
+def _after_move(command: SimpleCommand, folders: Folders, text: str) -> Folders:
+    name = command.argv[0] if command.argv else ""
+    if name in {"pushd", "popd"}:
+        return replace(folders, problem=f"`{name}` moves to a folder that is not tracked")
+    if name != "cd":
+        return folders
+    target = _cd_target(command)
+    if target is None or LOOP.search(text):
+        return replace(folders, problem="the folder after `cd` cannot be told")
+    possible = tuple(dict.fromkeys((*folders.possible, *folders.paths((target,)))))
+    return Folders(
+        possible, folders.home, "too many folders after `cd`" if len(possible) > MAX_FOLDERS else ""
+    )
 
 
 def _cd_target(command: SimpleCommand) -> str | None:
@@ -111,8 +117,9 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     chain = commands_run_by(command)
     if isinstance(chain, Unprovable):
         return CommandEffects(command, (command,), problem=chain.why)
-    problem = folders.problem or _problem_of(command, chain)
-    written, read = _redirected(command.redirects)
+    redirects = tuple(redirect for link in chain for redirect in link.redirects)
+    problem = folders.problem or _problem_of(chain, redirects)
+    written, read = _redirected(redirects)
     mentions = folders.paths(tuple(_mentioned(chain)))
     git_settings = any(_changes_git_settings(link) for link in chain)
     last = chain[-1]
@@ -137,11 +144,11 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     )
 
 
-def _problem_of(command: SimpleCommand, chain: tuple[SimpleCommand, ...]) -> str:
+def _problem_of(chain: tuple[SimpleCommand, ...], redirects: tuple[Redirect, ...]) -> str:
     for link in chain:
         if (name := unsafe_assignment(link)) is not None:
             return f"setting `{name}` may change which program runs or what it does"
-    for redirect in command.redirects:
+    for redirect in redirects:
         if redirect.target is None and redirect.operator not in {"<<", "<<-", "<<<"}:
             return "the target of a redirection is not static"
     return ""

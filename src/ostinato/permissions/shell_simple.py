@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from ostinato.permissions.name_set import names
-from ostinato.permissions.shell_builtins import refusal_of
+from ostinato.permissions.shell_builtins import is_local_or_upper, refusal_of
 from ostinato.permissions.shell_command import NotProvableError, Redirect, SimpleCommand
 from ostinato.permissions.shell_cursor import Cursor, HereDocument
 from ostinato.permissions.shell_word import Argument, Word
@@ -90,6 +90,13 @@ def is_descriptor(cursor: Cursor, word: Word) -> bool:
     return bare is not None and cursor.peek() in {"<", ">"} and DESCRIPTOR.fullmatch(bare) is not None
 
 
+def require_plain_descriptor(word: Word) -> None:
+    """`{name}>file` sets the variable `name`, which must not be one that steers the shell."""
+    name = (word.bare() or "").strip("{}")
+    if not name.isdecimal() and not is_local_or_upper(name):
+        raise NotProvableError("a redirection sets a variable that steers the shell")
+
+
 def read_simple(cursor: Cursor) -> None:
     """Read one simple command and add it to the cursor's list."""
     parts = Parts()
@@ -120,6 +127,7 @@ def _add_word(cursor: Cursor, parts: Parts) -> None:
     ):
         raise NotProvableError("a descriptor number is too long")
     if is_descriptor(cursor, word) and at_redirect(cursor):
+        require_plain_descriptor(word)
         parts.redirects.append(read_redirect(cursor))
         return
     if parts.words:

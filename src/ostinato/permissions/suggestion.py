@@ -19,6 +19,9 @@ SUBCOMMAND_PROGRAMS = names(
     " dotnet mvn gradle terraform brew apt systemctl rustup conda bundle rake composer mix"
 )
 SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*", re.ASCII)
+NESTED_NAME = re.compile(r"\w[\w:.-]*", re.ASCII)
+CONTAINERS = frozenset({"docker", "podman", "kubectl"})
+"""What these run is the whole of their words, not the next one."""
 NESTED = frozenset({"run", "compose", "exec"})
 
 
@@ -68,6 +71,8 @@ def _for_command(effect: CommandEffects, paths: CallPaths) -> str | None:
     program = argv[0] if argv else None
     if program is None or program in FORMS or not PLAIN_WORD.fullmatch(program):
         return None
+    if program in PAYLOADS and program != "git" and not _names_a_script(argv):
+        return None  # it would run whatever is piped into it
     prefix = _subcommand_prefix(argv)
     if prefix is not None:
         return f"Bash({prefix}:*)"
@@ -76,12 +81,21 @@ def _for_command(effect: CommandEffects, paths: CallPaths) -> str | None:
     return f"Bash({text})" if is_exact else None
 
 
+def _names_a_script(argv: tuple[str | None, ...]) -> bool:
+    return any(word is not None and not word.startswith("-") for word in argv[1:])
+
+
 def _subcommand_prefix(argv: tuple[str | None, ...]) -> str | None:
     if argv[0] not in SUBCOMMAND_PROGRAMS or len(argv) < 2 or not SUBCOMMAND.fullmatch(argv[1] or ""):
         return None
     words = [argv[0], argv[1]]
     if argv[1] in NESTED:
-        if len(argv) < 3 or not re.fullmatch(r"[\w:.-]+", argv[2] or "") or argv[0] in PAYLOADS:
+        if (
+            argv[0] in CONTAINERS
+            or len(argv) < 3
+            or not NESTED_NAME.fullmatch(argv[2] or "")
+            or argv[2] in PAYLOADS
+        ):
             return None
         words.append(argv[2])
     return " ".join(word or "" for word in words)
