@@ -216,16 +216,21 @@ async def test_concurrent_syncs_share_one(tmp_path: Path):
     writer.close()
 
 
-async def test_a_cancelled_sync_leaves_nothing_out_of_the_next(tmp_path: Path):
+async def test_side_files_are_safe_before_the_line_that_names_them_even_after_a_cancelled_sync(
+    tmp_path: Path,
+):
     synced: list[int] = []
-    writer = new_session(tmp_path, Disk(sync=synced.append))
+    writer = new_session(tmp_path, Disk(sync=lambda fd: synced.append(os.fstat(fd).st_ino)))
     writer.write(BIG)
+    (side,) = side_folder(writer.path).iterdir()
     with anyio.CancelScope() as scope:
         scope.cancel()
         await writer.sync()
     await writer.sync()
-    assert len(synced) == 1
-    assert writer._sync._side_files == []
+    assert synced == [side.stat().st_ino, writer.path.stat().st_ino]
+    writer.write(FIRST)
+    await writer.sync()
+    assert synced[2:] == [writer.path.stat().st_ino]
     writer.close()
 
 

@@ -88,6 +88,14 @@ class AppendFile:
         """Make the file safe; blocks for milliseconds. Raises OSError."""
         self._disk.sync(self._fd)
 
+    def sync_beside(self, path: Path) -> None:
+        """Make another file of the session safe. Raises OSError."""
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            self._disk.sync(fd)
+        finally:
+            os.close(fd)
+
     def close(self) -> None:
         """Close and unlock; every later append raises."""
         if self._fd >= 0:

@@ -38,14 +38,16 @@ class GroupSync:
             del self._side_files[: len(side_files)]
 
     def _sync_all(self, side_files: tuple[Path, ...]) -> None:
-        for path in (*side_files, *{path.parent for path in side_files}):
-            _sync_path(path)
+        for path in side_files:
+            self._file.sync_beside(path)
+        for folder in {path.parent for path in side_files}:
+            _sync_folder(folder)
         self._file.sync()
         if self._safe_end < 0:
-            _sync_path(self._file.path.parent)
+            _sync_folder(self._file.path.parent)
 
 
-def _sync_path(path: Path) -> None:
+def _sync_folder(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
