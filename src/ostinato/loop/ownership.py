@@ -10,9 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import anyio
-import sniffio
 from anyio.abc import TaskGroup
-from anyio.lowlevel import RunVar
+from anyio.lowlevel import RunVar, current_token
 
 
 class _Root:
@@ -64,9 +63,10 @@ async def start_owned(body: Callable[[], Awaitable[None]]) -> None:
 
 
 def _detach(root: _Root) -> None:
-    if sniffio.current_async_library() == "trio":
+    host = current_token().native_token
+    if isinstance(host, asyncio.AbstractEventLoop):
+        root.keep = host.create_task(root.serve(), name="ostinato root")
+    else:
         import trio  # only where it is the host: asyncio users need not have it
 
         trio.lowlevel.spawn_system_task(root.serve)
-    else:
-        root.keep = asyncio.get_running_loop().create_task(root.serve(), name="ostinato root")
