@@ -60,6 +60,7 @@ def test_a_dated_name_is_known_by_its_undated_one(name: str):
 def test_a_longer_name_is_not_taken_for_a_shorter_one():
     assert facts_of("openai/gpt-5-mini").prices == Prices(0.25, 2, 0.025)
     assert facts_of("openai/gpt-5-turbo-2").prices is None
+    assert facts_of("anthropic/claude-opus-5-6").prices is None
     assert facts_of("anthropic/claude-opus-5-5").prices == Prices(4, 20, 0.2, 5)
 
 

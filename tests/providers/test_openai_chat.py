@@ -53,7 +53,11 @@ def events_of(*chunks: bytes, messages: Sequence[RequestMessage] = ()) -> list[A
 
 
 def inputs_of(*chunks: bytes) -> list[Mapping[str, Any]]:
-    blocks = blocks_of(events_of(*chunks, chunk(finish="tool_calls"), DONE))
+    events = events_of(*chunks, chunk(finish="tool_calls"), DONE)
+    blocks = blocks_of(events)
+    for place, event in enumerate(events):
+        if isinstance(event, BlockStop):
+            assert all(getattr(later, "index", None) != event.index for later in events[place + 1 :])
     assert all(isinstance(block, ToolUse) and block.invalid_input is None for block in blocks)
     return [block.input for block in blocks if isinstance(block, ToolUse)]
 
@@ -99,11 +103,12 @@ def test_a_stream_without_a_finish_reason_is_a_cut_and_may_be_sent_again():
         pytest.param([(0, "a", "f", '{"n"'), (1, "b", "f", '{"n"'), (0, None, None, ":1}"), (1, None, None, ":2}")], id="interleaved"),
         pytest.param([(0, "a", "f", '{"n"'), (1, "b", "f", '{"n"'), (None, "b", None, ":2}"), (None, "a", None, ":1}")], id="interleaved by id"),
         pytest.param([(0, "x", "f", '{"n":1}'), (1, "x", "f", '{"n":2}')], id="one id for two"),
+        pytest.param([(0, "x", "f", '{"n"'), (1, "x", "f", '{"n"'), (0, None, None, ":1}"), (1, None, None, ":2}")], id="one id for two, interleaved"),
         pytest.param([(0, "a", None, None), (0, None, "f", '{"n":1}'), (1, "b", None, None), (1, None, "f", '{"n":2}')], id="name after id"),
         pytest.param([(0, None, "f", '{"n"'), (0, "a", None, ":1}"), (1, None, "f", '{"n":2}')], id="id comes late"),
         pytest.param([(0, "r1", "f", '{"n"'), (0, "r2", None, ":1"), (0, "r3", None, "}"), (1, "r4", "f", '{"n":2}')], id="a new id with each piece"),
         pytest.param([(0, "a", "f", '{"n"'), (0, "a", "f", ":1}"), (1, "b", "f", '{"n":'), (1, "b", "f", "2}")], id="head repeated"),
-        pytest.param([(0, "a", "f", '{"n":1}'), (1, "b", "f", '{"n":2}'), (0, "a", None, ""), (0, None, None, "")], id="empty afterthoughts"),
+        pytest.param([(0, "a", "f", '{"n":1}'), (1, "b", "f", '{"n":2}'), (0, "a", None, ""), (0, None, None, " ")], id="empty afterthoughts"),
         pytest.param([(0, "a", "f", {"n": 1}), (1, "b", "f", {"n": 2})], id="objects for strings"),
         pytest.param([(0, "a", "f", ""), (0, None, None, '{"n":1}\n'), (1, "b", "f", '{"n":2} ')], id="white space"),
     ],
@@ -130,6 +135,23 @@ def test_the_older_function_call_form_is_read():
 def test_a_call_without_a_name_is_answered_not_lost():
     (block,) = blocks_of(events_of(calls(piece(0, "a", None, '{"n":1}')), chunk(finish="tool_calls"), DONE))
     assert block == ToolUse("a", "unnamed_tool", {"n": 1})
+
+
+def test_calls_come_out_in_the_order_they_began_whichever_is_whole_first():
+    pieces = [
+        (0, "a", "f", '{"n"'),
+        (1, "b", "f", '{"n":2}'),
+        (2, "c", "f", '{"n":3}'),
+        (0, None, None, ":1}"),
+    ]
+    assert inputs_of(*(calls(piece(*fields)) for fields in pieces)) == [{"n": 1}, {"n": 2}, {"n": 3}]
+
+
+def test_what_comes_after_the_finish_reason_is_no_part_of_the_reply():
+    late = [chunk({"content": "late"}), calls(piece(0, "a", "f", "{}")), chunk(finish="length")]
+    got = events_of(chunk({"content": "x"}), chunk(finish="stop"), *late, usage(), DONE)
+    assert blocks_of(got) == [Text("x")]
+    assert stop_of(got) == MessageStop("end_turn", Usage(10, 7, 90), "stop")
 
 
 def test_a_whole_call_is_ready_as_soon_as_the_next_begins():

@@ -127,7 +127,7 @@ class StreamedCalls:
 def _is_second_head(known: StreamedCall, name: str, *, has_other_index: bool = False) -> bool:
     """A name for a call that has had its own: another call under the same id or index, unless a server only repeats
     itself."""
-    return bool(name and known.name) and (known.is_done or has_other_index or known.is_whole)
+    return bool(name and known.name) and (has_other_index or known.is_whole)
 
 
 def _unnamed_so_far(at_index: StreamedCall | None, name: str) -> StreamedCall | None:
