@@ -210,6 +210,9 @@ def test_a_link_counts_as_where_it_leads(tmp_path: Path) -> None:
     assert outcome(bash("cat *.txt", root)) == "Ask"
     assert outcome(bash("cat in/*.txt", root)) == "Allow"
     assert outcome(bash("cat */x", root)) == "Ask"
+    (root / "in" / "b").symlink_to(root / ".git" / "config")
+    assert outcome(bash("bash -c 'cd in; tee b'", root), "allow Bash") == "Ask"
+    assert outcome(bash("bash -c 'cd in; tee c'", root), "allow Bash") == "Allow"
     assert outcome(bash("cd leads-out && cat secret", root)) == "Ask"
     assert outcome(bash("touch innocent/config", root), "allow Bash(touch:*)", mode="acceptEdits") == "Ask"
 

@@ -95,7 +95,7 @@ def test_every_branch_and_every_substitution_is_listed(text: str, expected: list
         "a; ; b", "a &; b", "a && ", "| a", "()", "{ }", "a (b)", "a\\", "a >", "a > #b", "a <<A", "a <<A\nb", "a <<$x\nb\n$x",
         "a <<A $(b\nc)\nA", "a <<A 'x\ny'\nA", "a $(b <<A)\nx\nA", "a $(b <<A\nx\nA)", ">f if", "a=b fi", "time -x a",
         "a $\\\n(b)", "case x in a) b", "echo 12345>(a)", "a\rb", "a\x0bb", "a\x00", "a\u00a0b", "a\u200bb", "a\u202eb", "a\u3164b",
-        "a\ud800", "a\U000e0041", "if", "then", "!", "time", "a | | b", "a $'x", "[[ a", "[[ a =~ (b) ]]", "a <(b)(c)",
+        "a\ud800", "a\U000e0041", "if", "then", "!", "time", "a | | b", "a $'x", "[[ a", "[[ a =~ (b) ]]", "{PATH}>f a", "{ a; } {IFS}>f", "a `b 'c\\\nd'`", 'a "`b \\"c\\"`"', "a <(b)(c)",
     ],
 )  # fmt: skip
 def test_what_cannot_be_proven_is_refused(text: str) -> None:

@@ -5,7 +5,7 @@ Promise: reading moves forwards only, so the whole reading is linear in the text
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ostinato.permissions.shell_command import NotProvableError, SimpleCommand
 
@@ -24,8 +24,16 @@ class HereDocument:
     strips_tabs: bool
 
 
+@dataclass(slots=True)
+class Found:
+    """What one reading has found so far, shared by all its cursors."""
+
+    commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
+    substitutions: int = 0
+
+
 class Cursor:
-    """Where the reader is in `text`. All cursors of one reading share the list of commands found.
+    """Where the reader is in `text`. All cursors of one reading share what was found.
 
     `read_inner` reads a command list from a cursor up to a closing character; it is the grammar, handed in so
     that words can hold commands without an import cycle.
@@ -36,21 +44,26 @@ class Cursor:
         text: str,
         *,
         depth: int,
-        commands: list[SimpleCommand],
+        found: Found,
         read_inner: "Callable[[Cursor, str], None]",
     ) -> None:
         self.text = text
         self.position = 0
         self.depth = depth
-        self.commands = commands
+        self.found = found
         self.read_inner = read_inner
         self.pending: list[HereDocument] = []
         self.outer_is_pending = False
 
     def add(self, command: SimpleCommand) -> None:
-        self.commands.append(command)
-        if len(self.commands) > MAX_COMMANDS:
+        self.found.commands.append(command)
+        if len(self.found.commands) > MAX_COMMANDS:
             raise NotProvableError(f"more than {MAX_COMMANDS} commands")
+
+    def count_substitution(self) -> None:
+        self.found.substitutions += 1
+        if self.found.substitutions > MAX_COMMANDS:
+            raise NotProvableError(f"more than {MAX_COMMANDS} substitutions")
 
     def peek(self) -> str:
         """The next character outside single quotes, or "" at the end."""
@@ -94,10 +107,12 @@ class Cursor:
 
     def inside(self, text: str) -> "Cursor":
         """A cursor over text taken out of this one: a here-document's body, a backtick."""
-        return Cursor(text, depth=self.depth, commands=self.commands, read_inner=self.read_inner)
+        self.count_substitution()
+        return Cursor(text, depth=self.depth, found=self.found, read_inner=self.read_inner)
 
     def read_substituted(self) -> None:
         """Read the commands of `$(…)` or `<(…)`; the cursor stands after the opening parenthesis."""
+        self.count_substitution()
         kept, kept_outer = self.pending, self.outer_is_pending
         self.outer_is_pending = kept_outer or bool(kept)
         self.pending = []

@@ -10,11 +10,10 @@ from ostinato.permissions.shell_command import (
     NotProvableError,
     Proven,
     ShellReading,
-    SimpleCommand,
     Unprovable,
 )
 from ostinato.permissions.shell_compound import read_until
-from ostinato.permissions.shell_cursor import Cursor
+from ostinato.permissions.shell_cursor import Cursor, Found
 
 MAX_CHARACTERS = 10_000
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
@@ -29,13 +28,13 @@ def read_command(text: str) -> ShellReading:
         return Unprovable(f"it is longer than {MAX_CHARACTERS} characters")
     if (hidden := next((character for character in text if is_hidden(character)), None)) is not None:
         return Unprovable(f"it holds a character that does not show (U+{ord(hidden):04X})")
-    commands: list[SimpleCommand] = []
-    cursor = Cursor(text, depth=-1, commands=commands, read_inner=read_until)
+    found = Found()
+    cursor = Cursor(text, depth=-1, found=found, read_inner=read_until)
     try:
         read_until(cursor, "")
     except NotProvableError as refusal:
         return Unprovable(refusal.why)
-    return Proven(tuple(commands))
+    return Proven(tuple(found.commands))
 
 
 def is_hidden(character: str) -> bool:

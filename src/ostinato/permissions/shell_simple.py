@@ -90,6 +90,18 @@ def is_descriptor(cursor: Cursor, word: Word) -> bool:
     return bare is not None and cursor.peek() in {"<", ">"} and DESCRIPTOR.fullmatch(bare) is not None
 
 
+def _is_followed_redirect(cursor: Cursor, word: Word) -> bool:
+    bare = word.bare()
+    if not is_descriptor(cursor, word):
+        if bare is not None and bare.isdecimal():
+            raise NotProvableError("a descriptor number is too long")
+        return False
+    if not at_redirect(cursor):
+        return False
+    require_plain_descriptor(word)
+    return True
+
+
 def require_plain_descriptor(word: Word) -> None:
     """`{name}>file` sets the variable `name`, which must not be one that steers the shell."""
     name = (word.bare() or "").strip("{}")
@@ -118,16 +130,7 @@ def read_simple(cursor: Cursor) -> None:
 
 def _add_word(cursor: Cursor, parts: Parts) -> None:
     word = read_word(cursor)
-    bare = word.bare()
-    if (
-        bare is not None
-        and cursor.peek() in {"<", ">"}
-        and bare.isdecimal()
-        and not is_descriptor(cursor, word)
-    ):
-        raise NotProvableError("a descriptor number is too long")
-    if is_descriptor(cursor, word) and at_redirect(cursor):
-        require_plain_descriptor(word)
+    if cursor.peek() in {"<", ">"} and _is_followed_redirect(cursor, word):
         parts.redirects.append(read_redirect(cursor))
         return
     if parts.words:
