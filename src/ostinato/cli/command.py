@@ -20,7 +20,12 @@ def run_command(argv: Sequence[str]) -> int:
     command = local if argv[:1] == ["local"] else main
     arguments = list(argv[1:] if command is local else argv)
     name = "ostinato local" if command is local else "ostinato"
-    code: object = command.main(arguments, prog_name=name, standalone_mode=False)
+    try:
+        # Not `main()`: it would answer an interrupt itself, with talk of its own.
+        with command.make_context(name, arguments) as context:
+            code: object = command.invoke(context)
+    except click.exceptions.Exit as left:
+        return left.exit_code
     return code if isinstance(code, int) else 0
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from ostinato.cli.call_record import CallRecord
 from ostinato.cli.exit_codes import FAILED, ended_code
@@ -63,10 +64,12 @@ async def run_query(
         for notice in notices_to_tell(conversation.setting.notices, scene):
             talk(f"note: {notice}\n")
         renderer = renderer_for(scene, conversation, options, interruption)
+        show = partial(show_query, conversation, prompt, renderer, output, talk, interruption)
         try:
-            return await show_query(conversation, prompt, renderer, output, talk, interruption)
-        except OutputClosed:
-            return FAILED
+            return await output.while_read(show)
+        except* OutputClosed:
+            code = FAILED
+    return code
 
 
 async def show_query(

@@ -6,7 +6,8 @@ from pathlib import Path
 from ostinato.cli.flags import Flags
 from ostinato.cli.prompt_input import legal_text
 from ostinato.engine.options import Options
-from ostinato.errors import UsageError
+from ostinato.errors import ConfigurationError, UsageError
+from ostinato.permissions.rules import parse_rule
 
 
 def options_from(flags: Flags) -> Options:
@@ -30,7 +31,7 @@ def options_from(flags: Flags) -> Options:
 
 
 def split_rules(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Rules out of flag values: separated by commas or white space, but not inside parentheses."""
+    """Rules out of flag values: separated by commas or white space, but not inside parentheses. Raises UsageError."""
     rules: list[str] = []
     for value in values:
         depth, current = 0, ""
@@ -42,7 +43,16 @@ def split_rules(values: tuple[str, ...]) -> tuple[str, ...]:
             else:
                 current += character
         rules.append(current)
-    return tuple(rule for rule in rules if rule)
+    return tuple(_checked_rule(rule) for rule in rules if rule)
+
+
+def _checked_rule(rule: str) -> str:
+    """A rule on the command line that cannot be read is a wrong call, not a wrong setting."""
+    try:
+        parse_rule(rule, "allow", "the command line")
+    except ConfigurationError as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    return rule
 
 
 def _check(flags: Flags) -> None:

@@ -4,6 +4,8 @@ import errno
 import os
 import select
 import stat
+import sys
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
@@ -25,7 +27,9 @@ class Output:
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor
-        self._may_block = not stat.S_ISREG(os.fstat(descriptor).st_mode)
+        mode = os.fstat(descriptor).st_mode
+        self._may_block = not stat.S_ISREG(mode)
+        self._tells_of_leaving = stat.S_ISFIFO(mode) and sys.platform == "linux"
         self._ready = select.poll()
         self._ready.register(descriptor, select.POLLOUT)
 
@@ -34,6 +38,26 @@ class Output:
         left = memoryview(data)
         while left:
             left = left[await self._write_piece(left) :]
+
+    async def while_read(self, body: Callable[[], Awaitable[int]]) -> int:
+        """Run `body`, and end it when the reader of a pipe leaves, even while nothing is written.
+
+        Raises OutputClosed then. Where the system does not tell, the next write finds out.
+        """
+        codes: list[int] = []
+        async with anyio.create_task_group() as tasks:
+            if self._tells_of_leaving:
+                tasks.start_soon(self._until_reader_left, tasks.cancel_scope)
+            codes.append(await body())
+            tasks.cancel_scope.cancel()
+        if not codes:
+            raise OutputClosed
+        return codes[0]
+
+    async def _until_reader_left(self, scope: anyio.CancelScope) -> None:
+        # The write end of a pipe is never readable; what wakes this is the error condition of a pipe without reader.
+        await anyio.wait_readable(self._descriptor)
+        scope.cancel()
 
     async def _write_piece(self, data: memoryview) -> int:
         try:
