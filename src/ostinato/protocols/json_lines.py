@@ -11,17 +11,24 @@ MAX_LINE_BYTES: Final = 1_000_000
 """Readers of this protocol give up at a line of 1 MiB (protocol reference §1.1)."""
 
 _FIRST_CUT_CHARACTERS: Final = 200_000
-_LEAST_CUT_CHARACTERS: Final = 1_000
+_LEAST_CUT_CHARACTERS: Final = 100
+_CHARACTERS_AN_ITEM: Final = 10
+"""A list may have a tenth as many items as a text may have characters."""
+
+_SMALL_FIELD_BYTES: Final = 10_000
 _MEDIA: Final = frozenset({"image", "document"})
 
 
 def json_line(message: JsonObject) -> bytes:
-    """The message and a line end. Where a line would be too long, its longest texts are cut with a mark."""
+    """The message and a line end. Where a line would be too long, texts and lists in it are cut with a mark, and as a last
+    resort whole fields are left out."""
     line = _encoded(message)
     limit = _FIRST_CUT_CHARACTERS
     while len(line) >= MAX_LINE_BYTES and limit >= _LEAST_CUT_CHARACTERS:
         line = msgspec.json.encode(_rewritten(message, limit))
         limit //= 4
+    if len(line) >= MAX_LINE_BYTES:
+        line = msgspec.json.encode({name: value for name, value in message.items() if _is_small(value)})
     return line + b"\n"
 
 
@@ -46,8 +53,20 @@ def _rewritten(value: object, limit: int | None) -> object:
             return {"type": "text", "text": f"[{value['type']} left out: too long for this stream]"}
         return {_text(key, limit): _rewritten(item, limit) for key, item in value.items()}
     if _is_sequence(value):
-        return [_rewritten(item, limit) for item in value]
+        return _items(value, limit)
     return value
+
+
+def _items(values: Sequence[object], limit: int | None) -> list[object]:
+    if limit is None or len(values) <= limit // _CHARACTERS_AN_ITEM:
+        return [_rewritten(value, limit) for value in values]
+    kept = values[: limit // _CHARACTERS_AN_ITEM]
+    left_out = f"[... {len(values) - len(kept)} items left out ...]"
+    return [*(_rewritten(value, limit) for value in kept), left_out]
+
+
+def _is_small(value: object) -> bool:
+    return len(msgspec.json.encode(_rewritten(value, None))) < _SMALL_FIELD_BYTES
 
 
 def _text(text: str, limit: int | None) -> str:

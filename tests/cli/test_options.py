@@ -1,0 +1,99 @@
+"""Flags become options: rules are split where people separate them, and contradictions are named."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ostinato.cli.command import FORMATS, MODES
+from ostinato.cli.flags import Flags
+from ostinato.cli.options import options_from, split_rules
+from ostinato.cli.prompt_input import read_prompt
+from ostinato.engine.options import PERMISSION_MODES
+from ostinato.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("values", "rules"),
+    [
+        (("Read,Edit",), ("Read", "Edit")),
+        (("Read Edit",), ("Read", "Edit")),
+        (("Read", "Edit"), ("Read", "Edit")),
+        (("Bash(git log:*), Edit(src/**)",), ("Bash(git log:*)", "Edit(src/**)")),
+        (("Bash(echo a, b)",), ("Bash(echo a, b)",)),
+        (("",), ()),
+        ((), ()),
+    ],
+)
+def test_rules_are_split_outside_of_parentheses(values: tuple[str, ...], rules: tuple[str, ...]):
+    assert split_rules(values) == rules
+
+
+def test_the_command_offers_the_engines_modes():
+    assert MODES == PERMISSION_MODES
+    assert FORMATS == ("text", "json", "stream-json")
+
+
+def test_every_flag_has_its_option():
+    flags = Flags(
+        model="m",
+        max_turns=3,
+        permission_mode="plan",
+        allowed_tools=("Read",),
+        disallowed_tools=("Bash",),
+        add_dirs=(Path("/a"),),
+        system_prompt="",
+        append_system_prompt="more",
+        resume="s",
+        keep_session=False,
+        cwd=Path("/w"),
+    )
+    options = options_from(flags)
+    assert (options.model, options.max_turns, options.permission_mode) == ("m", 3, "plan")
+    assert (options.allowed_tools, options.disallowed_tools, options.add_dirs) == (
+        ("Read",),
+        ("Bash",),
+        (Path("/a"),),
+    )
+    assert (options.system_prompt, options.append_system_prompt) == ("", "more")
+    assert (options.resume, options.keep_session, options.cwd) == ("s", False, Path("/w"))
+
+
+# ------------------------------------------------------------------------------------------------ the prompt
+
+
+class Pipe:
+    """A pipe to read a prompt from."""
+
+    def __init__(self) -> None:
+        self.read_end, self.write_end = os.pipe()
+
+    def holding(self, data: bytes) -> int:
+        """Write, close the other side, and give the side to read from."""
+        os.write(self.write_end, data)
+        os.close(self.write_end)
+        return self.read_end
+
+
+def silent(_text: str) -> None:
+    """Nobody listens."""
+
+
+def test_argument_and_input_are_one_prompt():
+    assert read_prompt("explain", silent, descriptor=Pipe().holding(b"code\n")) == "explain\n\ncode"
+
+
+def test_input_alone_is_a_prompt():
+    assert read_prompt(None, silent, descriptor=Pipe().holding("grüße\n".encode())) == "grüße"
+
+
+def test_a_silent_pipe_is_left_alone_and_that_is_said():
+    told: list[str] = []
+    assert read_prompt("hi", told.append, descriptor=Pipe().read_end, first_byte_s=0.001) == "hi"
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("argument", [None, "", " \n"])
+def test_nothing_anywhere_is_a_usage_error(argument: str | None):
+    with pytest.raises(UsageError):
+        read_prompt(argument, silent, descriptor=Pipe().holding(b"\n"))

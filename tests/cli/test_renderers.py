@@ -1,0 +1,145 @@
+"""What a person sees: the answer as data, tools and endings as talk; text of others is shown and never acts."""
+
+from collections.abc import Iterable
+
+import pytest
+from tests.cli.events import denial, ended, ran, refused, reply
+
+from ostinato.cli.live import LiveView
+from ostinato.cli.shown import Renderer
+from ostinato.cli.text_output import TextOutput
+from ostinato.events import AssistantEvent, Event, Tombstone
+from ostinato.messages import api_error_message
+from ostinato.testing import call, say, think
+
+READ = call("Read", "t1", file_path="src/a.py")
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,1 @@\n-old\x1b[31m\n+new\n"
+MARKUP = ["[/dim]", "[bold", "a[0]", "[=x", "[link=https://x]", "[/]", "\\[", ":warning:", "<b>", "%s", "{0}"]
+
+
+def play(renderer: Renderer, events: Iterable[Event]) -> tuple[str, str]:
+    """Everything on standard output and everything on standard error."""
+    shown = [renderer.begin(), *(renderer.show(event) for event in events)]
+    return b"".join(one.out for one in shown).decode(), "".join(one.talk for one in shown)
+
+
+def text_output(*, is_verbose: bool = False, is_terminal: bool = False) -> TextOutput:
+    return TextOutput(is_verbose=is_verbose, is_terminal=is_terminal, resume_hint="go on with X")
+
+
+def live(*, has_colour: bool = False) -> LiveView:
+    return LiveView(has_colour=has_colour, monotonic_s=lambda: 1.0)
+
+
+WORK = [
+    *reply(1, say("I look."), READ),
+    *ran(READ, "text"),
+    *reply(2, think("hm"), say("It is"), say(" fine.")),
+]
+
+
+def test_text_is_the_last_response_alone():
+    assert play(text_output(), [*WORK, ended(responses=2)]) == ("It is fine.\n", "")
+
+
+def test_text_that_ends_a_line_gets_no_second_end():
+    assert play(text_output(), [*reply(1, say("a\n")), ended()])[0] == "a\n"
+
+
+def test_no_answer_is_no_line():
+    assert play(text_output(), [*reply(1, think("hm")), ended()]) == ("", "")
+
+
+def test_retracted_text_is_no_answer():
+    events = [*reply(1, say("half")), Tombstone("msg_1/0"), *reply(2, say("whole")), ended()]
+    assert play(text_output(), events)[0] == "whole\n"
+
+
+def test_data_stays_as_it_is_but_a_terminal_is_protected():
+    events = [*reply(1, say("a\x1b[31mb")), ended()]
+    assert play(text_output(), events)[0] == "a\x1b[31mb\n"
+    assert play(text_output(is_terminal=True), events)[0] == "ab\n"
+
+
+def test_verbose_tells_tools_with_their_main_argument_and_time():
+    _, talk = play(text_output(is_verbose=True), [*WORK, ended(responses=2)])
+    assert talk == "→ Read(src/a.py)\n← Read(src/a.py): done, 1.2 s\n"
+
+
+@pytest.mark.parametrize(
+    "reason", ["max_turns", "aborted_streaming", "aborted_tools", "refused", "hook_stopped", "blocking_limit"]
+)
+def test_every_early_end_is_told(reason: str):
+    _, talk = play(text_output(), [*reply(1, say("a")), ended(reason)])  # pyright: ignore[reportArgumentType] - parametrised
+    assert talk.startswith("error: ")
+
+
+def test_an_error_is_told_with_its_hint_and_not_as_the_answer():
+    note = AssistantEvent(api_error_message("n", "m", "overloaded\n\nhint: wait"))
+    events = [note, ended("model_error", error="overloaded\x1b[31m", hint="wait", error_kind="overloaded")]
+    assert play(text_output(), events) == ("", "error: overloaded\\u{1b}[31m\n\nhint: wait\n")
+
+
+def test_a_cut_answer_is_printed_and_the_cut_is_told():
+    note = AssistantEvent(api_error_message("n", "m", "cut at 10 tokens"))
+    assert play(text_output(), [*reply(1, say("half")), note, ended()]) == (
+        "half\n",
+        "note: cut at 10 tokens\n",
+    )
+
+
+def test_denied_calls_are_listed():
+    write = call("Write", "w", file_path="x", content="y")
+    events = [*reply(1, write), *refused(write), *reply(2, say("no")), ended(denials=[denial(write)])]
+    assert play(text_output(), events) == ("no\n", "denied: Write(x) (nobody can be asked)\n")
+
+
+# ------------------------------------------------------------------------------------------------ live
+
+
+def test_live_shows_text_tools_and_cost_in_order():
+    out, talk = play(live(), [*WORK, ended(responses=2)])
+    assert talk == ""
+    assert out.splitlines() == [
+        "I look.",
+        "→ Read(src/a.py)",
+        "← Read(src/a.py): done, 1.2 s",
+        "It is",
+        " fine.",
+        "(200 tokens in, 40 out, 0.0 s)",
+    ]
+
+
+def test_a_reply_that_did_not_stream_is_shown_once():
+    whole = [event for event in reply(1, say("hello")) if isinstance(event, AssistantEvent)]
+    assert play(live(), [*whole, ended()])[0].splitlines()[0] == "hello"
+    assert play(live(), [*reply(1, say("hello")), ended()])[0].count("hello") == 1
+
+
+def test_diffs_are_shown_with_colours_of_our_own_only():
+    edit = call("Edit", "e", file_path="x.py")
+    events = [*reply(1, edit), *ran(edit, "edited", {"path": "x.py", "diff": DIFF}), ended()]
+    plain, coloured = play(live(), events)[0], play(live(has_colour=True), events)[0]
+    assert "-old\n+new\n" in plain
+    assert "\x1b" not in plain
+    assert "\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n" in coloured
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_in_anything_is_shown_as_it_is(text: str):
+    bash = call("Bash", "b", command=text)
+    events = [*reply(1, say(text), bash), *ran(bash, text, {"diff": f"+{text}"}), ended()]
+    lines = play(live(has_colour=False), events)[0].splitlines()
+    assert lines[:4] == [text, f"→ Bash({text})", f"← Bash({text}): done, 1.2 s", f"+{text}"]
+
+
+@pytest.mark.parametrize("piece_end", range(1, 12))
+def test_a_sequence_split_over_deltas_never_reaches_the_screen(piece_end: int):
+    text = "a" * piece_end + "\x1b]52;c;ZXZpbA==\x07b\x9b31mc"
+    out, _ = play(live(), [*reply(1, say(text)), ended()])
+    assert out.splitlines()[0] == "a" * piece_end + "bc"
+
+
+def test_a_withdrawn_reply_is_said_to_be():
+    events = [*reply(1, say("half")), Tombstone("msg_1/0"), *reply(2, say("whole")), ended()]
+    assert play(live(), events)[0].splitlines()[1].startswith("(the reply above")
