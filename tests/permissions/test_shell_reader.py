@@ -117,6 +117,8 @@ def test_length_and_nesting_are_capped() -> None:
     assert isinstance(read_command("a" * (MAX_CHARACTERS + 1)), Unprovable)
     assert isinstance(read_command("$(" * 30 + ")" * 30), Unprovable)
     assert isinstance(read_command("a;" * 501), Unprovable)
+    assert isinstance(read_command("a " * 2_001), Unprovable)
+    assert isinstance(read_command("a " + "$(b)" * 501), Unprovable)
     assert argvs("a " + "$(b " * 18 + ")" * 18)[-1] == ["a", None]
     assert argvs("( " * 18 + "a" + " )" * 18) == [["a"]]
 

@@ -11,7 +11,8 @@ from ostinato.permissions.shell_command import NotProvableError, SimpleCommand
 
 MAX_NESTING = 20
 MAX_COMMANDS = 500
-"""More than a person could judge; it also bounds the time, since a command costs more than a character."""
+MAX_WORDS = 2_000
+"""More than a person could judge; they also bound the time, since these cost more than a character does."""
 CONTINUATION = "\\\n"
 
 
@@ -30,6 +31,7 @@ class Found:
 
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     substitutions: int = 0
+    words: int = 0
 
 
 class Cursor:
@@ -59,6 +61,11 @@ class Cursor:
         self.found.commands.append(command)
         if len(self.found.commands) > MAX_COMMANDS:
             raise NotProvableError(f"more than {MAX_COMMANDS} commands")
+
+    def count_word(self) -> None:
+        self.found.words += 1
+        if self.found.words > MAX_WORDS:
+            raise NotProvableError(f"more than {MAX_WORDS} words")
 
     def count_substitution(self) -> None:
         self.found.substitutions += 1

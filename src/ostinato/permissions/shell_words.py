@@ -27,6 +27,7 @@ OCTAL = re.compile(r"[0-7]{1,3}")
 
 def read_word(cursor: Cursor) -> Word:
     """The word at the cursor, which must stand on one; its inner commands are added to the cursor's list."""
+    cursor.count_word()
     if (match := SIMPLE.match(cursor.text, cursor.position)) is not None:
         cursor.position = match.end()
         return Word((Piece(match[0], is_quoted=False),))
