@@ -47,6 +47,12 @@ async def test_a_timeout_is_told_with_the_output_so_far(folder: ToolFolder):
     assert str(outcome.content).startswith("first\n")
 
 
+async def test_a_command_that_ends_well_when_told_to_stop_is_late_all_the_same(tmp_path: Path):
+    outcome = await playing(tmp_path, played("x", exit_code=0, timed_out=True)).call("Bash", command="x")
+    assert outcome.is_error
+    assert outcome.is_timed_out
+
+
 @pytest.mark.process
 async def test_a_flood_keeps_head_and_tail_within_the_limit(folder: ToolFolder):
     text = await folder.text("Bash", command="seq 1 1000000")

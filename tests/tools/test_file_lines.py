@@ -1,5 +1,7 @@
 """However a file comes in pieces, the same lines are shown."""
 
+import tracemalloc
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,10 +60,25 @@ def test_lines_that_end_with_a_carriage_return_alone_are_lines():
     assert (lines.shown_lines, lines.total_lines) == (["b"], 3)
 
 
+def test_a_line_end_that_falls_between_two_pieces_is_one():
+    lines = FileLines(1, 10, 100)
+    for piece in (b"a\nb\r", b"\nc\r", b"d"):
+        lines.feed(piece)
+    lines.finish()
+    assert lines.shown_lines == ["a", "b", "c\rd"]
+
+
 def test_a_line_of_any_length_takes_bounded_memory():
     lines = FileLines(1, 10, 100_000)
-    for _ in range(50):
-        lines.feed(b"x" * 1_000_000)
-    lines.finish()
+    piece = b"x" * 1_000_000
+    tracemalloc.start()
+    try:
+        for _ in range(50):
+            lines.feed(piece)
+        lines.finish()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 10_000_000
     (line,) = lines.shown_lines
     assert line == "x" * 2000 + "[... line of 50000000 bytes cut]"

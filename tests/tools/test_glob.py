@@ -27,6 +27,12 @@ async def test_hidden_files_are_found_and_ignored_ones_and_git_are_not(folder: T
     assert set(found.split("\n")) == {".gitignore", ".hidden/a", "keep.log", "sub/.gitignore", "sub/c"}
 
 
+async def test_ignore_files_hold_without_a_repository_too(folder: ToolFolder):
+    folder.put(".gitignore", "*.log\n")
+    folder.put("x.log", "")
+    assert await folder.text("Glob", pattern="*") == ".gitignore"
+
+
 @pytest.mark.parametrize("tool_input", [{"pattern": "build/**"}, {"pattern": "*", "path": "build"}])
 async def test_an_ignored_folder_is_searched_when_it_is_named(folder: ToolFolder, tool_input: dict[str, str]):
     folder.put(".gitignore", "build/\n")

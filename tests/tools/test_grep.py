@@ -133,6 +133,11 @@ async def test_a_pattern_is_never_an_option_or_a_command(folder: ToolFolder, pat
     assert await folder.text("Grep", pattern=re.escape(pattern)) == "a"
 
 
+async def test_a_file_called_dash_is_a_file(folder: ToolFolder):
+    folder.put("-", "match")
+    assert await folder.text("Grep", pattern="match", path="-") == "-"
+
+
 async def test_half_a_code_point_is_searched_for_and_not_found(folder: ToolFolder):
     folder.put("a", "x")
     assert await folder.text("Grep", pattern="\ud835", glob="*\udcff") == "no match found"

@@ -46,6 +46,8 @@ def text_prefix(original: str, normal_length: int) -> str:
         ("a\r\nb\nc\r\n", "c", "C", "a\r\nb\nC\r\n"),
         ("a\r\nb\nc\r\n", "b", "b\nb2", "a\r\nb\nb2\nc\r\n"),
         ("a\r\nb\nc\r\n", "a\nb\nc", "A\nB\nC", "A\r\nB\nC\r\n"),
+        ("a\r\nb\nc\r\n", "a\nb\nc", "a\nb\nX\nc", "a\r\nb\nX\r\nc\r\n"),
+        ("a\r\nb\nc\r\n", "a\nb\nc\n", "a\nc\n", "a\r\nc\r\n"),
         ("a\r\nb", "b", "b\nc", "a\r\nb\r\nc"),
         ("a\rb\rc", "b", "b\nx", "a\rb\rx\rc"),
         ("a\u2028b\x0c\nc", "c", "d\ne", "a\u2028b\x0c\nd\ne"),
