@@ -1,0 +1,24 @@
+"""All figures, one after another: `python -m benchmarks [--full]`. Quick by default: enough to see what broke, not to quote."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from benchmarks import fleet, overlap, parallel, startup, streaming, turns
+
+
+def main(arguments: Sequence[str]) -> None:
+    for name, part in (
+        ("start-up", startup),
+        ("streaming", streaming),
+        ("turns", turns),
+        ("overlap", overlap),
+        ("parallel", parallel),
+        ("fleet", fleet),
+    ):
+        print(f"{name} (load {os.getloadavg()[0]:.1f})", flush=True)
+        part.main(arguments)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,218 @@
+"""A thousand conversations in one process: what each keeps in memory at rest, and what their queries cost.
+
+`python -m benchmarks.fleet [--full]`. Memory is taken in processes of their own (`python -m benchmarks.fleet rest N`), after
+each conversation has answered one prompt with one tool call, its session file open. The floor of the queries is a loop on
+the same libraries that writes the same number of lines to a file of its own and hands its events over a channel.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+
+from benchmarks.measure import ROOT, Figure, alternate, show
+from benchmarks.scene import Scene, echo_tool, scene
+from ostinato.engine.assemble import open_conversation, start_conversation
+from ostinato.engine.conversation import Conversation
+from ostinato.events import BlockStop, Terminal
+from ostinato.messages import ToolUse
+from ostinato.ports import ModelFacts, ModelRequest, QuerySource, QueryTracking, RequestMessage
+from ostinato.testing import Reply, ScriptedModel, call, say
+
+FEW, MANY = 10, 1_000
+AT_ONCE = 50
+REST_LIMIT_KB = 250.0
+
+
+def model() -> ScriptedModel:
+    return ScriptedModel(Reply(call("Echo", "call_1", text="x")), Reply(say("done")), is_strict=False)
+
+
+async def ask(conversation: Conversation) -> None:
+    async with aclosing(conversation.query("go")) as events:
+        async for event in events:
+            if isinstance(event, Terminal) and event.reason != "completed":
+                raise RuntimeError(f"the query ended with {event}")
+
+
+# ------------------------------------------------------------------------------------------------ memory
+
+
+async def rest(place: Scene, count: int) -> None:
+    """Open, ask once, stay open; then print the resident kilobytes."""
+    tools = [echo_tool()]
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            options = place.options(model=model(), tools=tools)
+            await ask(await stack.enter_async_context(open_conversation(options)))
+        print(resident_kb(), flush=True)
+
+
+def resident_kb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1024
+
+
+def rest_kb(count: int) -> float:
+    command = [sys.executable, "-m", "benchmarks.fleet", "rest", str(count)]
+    return float(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+
+
+def memory(rounds: int) -> list[Figure]:
+    few, many = alternate(rounds, lambda: rest_kb(FEW), lambda: rest_kb(MANY))
+    detail = f"{MANY:,}: {many / 1024:.0f} MB, {FEW}: {few / 1024:.0f} MB"
+    return [
+        Figure("memory of a conversation at rest", (many - few) / (MANY - FEW), "kB", REST_LIMIT_KB, detail)
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ CPU
+
+
+async def queries_of_ostinato(place: Scene, count: int, *, keep_session: bool) -> None:
+    """Start, ask, close; `AT_ONCE` at a time."""
+    tools, room = [echo_tool()], anyio.CapacityLimiter(AT_ONCE)
+
+    async def one() -> None:
+        async with room:
+            conversation = await start_conversation(
+                place.options(model=model(), tools=tools, keep_session=keep_session)
+            )
+            try:
+                await ask(conversation)
+            finally:
+                await conversation.aclose()
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(count):
+            tasks.start_soon(one)
+
+
+async def queries_of_floor(place: Scene, count: int, *, keep_session: bool) -> None:
+    room = anyio.CapacityLimiter(AT_ONCE)
+
+    async def one(number: int) -> None:
+        async with room:
+            path = place.folder / f"floor-{number}.jsonl" if keep_session else None
+            await bare_query(model(), path)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(count):
+            tasks.start_soon(one, number)
+
+
+async def bare_query(scripted: ScriptedModel, path: Path | None) -> None:
+    """A hand-written loop: events over a channel, tools in a task group, a line for each message, one sync at the end."""
+    send, receive = anyio.create_memory_object_stream[Any](16)
+    file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND) if path is not None else None
+
+    def keep(entry: object) -> None:
+        if file is not None:
+            os.write(file, msgspec.json.encode(entry) + b"\n")
+
+    async def work() -> None:
+        async with send:
+            await bare_loop(scripted, keep, send.send)
+            if file is not None:
+                await anyio.to_thread.run_sync(os.fdatasync, file)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(work)
+        async with receive:
+            async for _ in receive:
+                pass
+    if file is not None:
+        os.close(file)
+
+
+async def bare_loop(scripted: ScriptedModel, keep: Any, emit: Any) -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    keep(messages[0])
+    while True:
+        blocks: list[Any] = []
+        async with scripted.stream(bare_request(scripted.facts)) as stream:
+            async for batch in stream:
+                blocks += [event.block for event in batch if isinstance(event, BlockStop)]
+                await emit(batch)
+        messages.append({"role": "assistant", "content": blocks})
+        keep(messages[-1])
+        calls = [block for block in blocks if isinstance(block, ToolUse)]
+        if not calls:
+            return
+        results: list[dict[str, Any]] = [{}] * len(calls)
+        async with anyio.create_task_group() as tasks:
+            for index, block in enumerate(calls):
+                tasks.start_soon(bare_echo, results, index, block.id, block.input)
+        messages.append({"role": "user", "content": results})
+        keep(messages[-1])
+        await emit(results)
+
+
+async def bare_echo(
+    results: list[dict[str, Any]], index: int, call_id: str, given: Mapping[str, Any]
+) -> None:
+    results[index] = {"type": "tool_result", "tool_use_id": call_id, "content": given["text"]}
+
+
+def bare_request(facts: ModelFacts) -> ModelRequest:
+    return ModelRequest(
+        model=facts.id,
+        system=(),
+        messages=[RequestMessage("user", ())],
+        tools=(),
+        max_output_tokens=32_000,
+        source=QuerySource("sdk"),
+        tracking=QueryTracking("floor"),
+    )
+
+
+def cpu_s(run: Any, count: int, *, keep_session: bool) -> float:
+    """User and system CPU of this whole process, its threads included."""
+    with scene() as place:
+        started = time.process_time()
+        anyio.run(partial(run, place, count, keep_session=keep_session))
+        return time.process_time() - started
+
+
+def cpu(rounds: int, count: int) -> list[Figure]:
+    figures: list[Figure] = []
+    for keep_session in (False, True):
+        ours, floor = alternate(
+            rounds,
+            partial(cpu_s, queries_of_ostinato, count, keep_session=keep_session),
+            partial(cpu_s, queries_of_floor, count, keep_session=keep_session),
+        )
+        detail = f"{ours / count * 1e3:.2f} / {floor / count * 1e3:.2f} ms a query"
+        kept = "sessions kept" if keep_session else "nothing kept"
+        figures.append(
+            Figure(f"{count:,} one-tool queries / floor (b), {kept}, CPU", ours / floor, "×", 1.2, detail)
+        )
+    return figures
+
+
+def measured(rounds: int, count: int = MANY) -> list[Figure]:
+    return [*memory(max(1, rounds // 3)), *cpu(rounds, count)]
+
+
+def main(arguments: Sequence[str]) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if arguments[:1] == ["rest"]:
+        with scene() as place:
+            anyio.run(partial(rest, place, int(arguments[1])))
+    elif "--full" in arguments:
+        show(measured(9))
+    else:
+        show(measured(3, 300))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
