@@ -55,7 +55,7 @@ _GISTS: Mapping[str, str] = {
     "Edit": "replace old_string in a file by new_string; Read the file first",
     "Grep": "show the lines in files that match a pattern",
 }
-"""The usual tools in the words that worked in trials; other tools are introduced by their own first sentence."""
+"""The usual tools in few words; other tools are introduced by their own first sentence."""
 
 
 @dataclass(frozen=True, slots=True)
