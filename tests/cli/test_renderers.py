@@ -69,8 +69,9 @@ def test_verbose_tells_tools_with_their_main_argument_and_time():
 @pytest.mark.parametrize(
     "reason", ["max_turns", "aborted_streaming", "aborted_tools", "refused", "hook_stopped", "blocking_limit"]
 )
-def test_every_early_end_is_told(reason: str):
-    _, talk = play(text_output(), [*reply(1, say("a")), ended(reason)])  # pyright: ignore[reportArgumentType] - parametrised
+def test_every_early_end_is_told_and_has_no_answer(reason: str):
+    out, talk = play(text_output(), [*reply(1, say("a")), ended(reason)])  # pyright: ignore[reportArgumentType] - parametrised
+    assert out == ""
     assert talk.startswith("error: ")
 
 

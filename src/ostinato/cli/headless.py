@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from ostinato.cli.call_record import CallRecord
 from ostinato.cli.exit_codes import FAILED, ended_code
@@ -28,8 +29,7 @@ from ostinato.protocols.stream_json import StreamedSession, StreamJson
 Talk = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(msgspec.Struct, frozen=True):
     """Where a query is shown: the form, who looks, and where the key came from."""
 
     output_format: OutputFormat = "text"

@@ -13,10 +13,13 @@ def run() -> int:
     """The `ostinato` command; returns its exit code."""
     if sys.argv[1:] in _VERSION_FLAGS:
         return _version()
-    # `--version` must not wait for the rest of the program.
-    from ostinato.cli.program import run_program  # ruff: ignore[import-outside-top-level] - see above
+    try:
+        # `--version` must not wait for the rest of the program.
+        from ostinato.cli.program import run_program  # ruff: ignore[import-outside-top-level] - see above
 
-    return run_program(sys.argv[1:])
+        return run_program(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
 
 
 def _version() -> int:

@@ -1,13 +1,13 @@
 """What a front end makes of an event: bytes for standard output, talk for standard error. Making it writes nothing."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from ostinato.events import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """`out` is data, `talk` is for the person beside it."""
 
     out: bytes = b""

@@ -5,10 +5,10 @@ SIGINT means the user, SIGTERM and SIGHUP mean the machine. A signal that the pa
 
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Final, Literal, cast
 
 import anyio
+import msgspec
 from anyio.abc import TaskStatus
 
 from ostinato.cli.exit_codes import INTERRUPTED, TERMINATED
@@ -22,13 +22,12 @@ _HEARD: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Cause = Literal["interrupted", "terminated"]
 
 
-@dataclass(slots=True)
-class Interruption:
+class Interruption(msgspec.Struct):
     """What the signals so far asked for. `attach` says how to end the query; before that a signal ends everything."""
 
     cause: Cause | None = None
     _abort: Callable[[AbortReason], None] | None = None
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
 
     @property
     def exit_code(self) -> int:

@@ -1,4 +1,7 @@
-"""Plain text: the answer alone on standard output, once it is whole; everything else is talk."""
+"""Plain text: the answer alone on standard output, once it is whole; everything else is talk.
+
+What was said on the way to an early end is no answer; the session keeps it.
+"""
 
 from ostinato.cli.ending import ending_text
 from ostinato.cli.shown import NOTHING, Shown
@@ -24,7 +27,8 @@ class TextOutput:
     def show(self, event: Event) -> Shown:
         self._answer.take(event)
         if isinstance(event, Terminal):
-            return Shown(self._answered(), ending_text(event, self._answer, self._resume_hint))
+            out = self._answered() if event.reason == "completed" else b""
+            return Shown(out, ending_text(event, self._answer, self._resume_hint))
         line = self._tools.line(event)
         return Shown(talk=line) if line and self._is_verbose else NOTHING
 
