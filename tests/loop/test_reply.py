@@ -1,0 +1,32 @@
+"""A reply gathers its blocks while it streams; only a completed call makes the loop go on."""
+
+from ostinato.events import AnyModelEvent, BlockStop, MessageStart, MessageStop
+from ostinato.loop.reply import Reply
+from ostinato.messages import AssistantBlock, Text, ToolUse, Usage
+from ostinato.testing import CountingIds
+
+CALL = ToolUse("t1", "Look", {"path": "a"})
+
+
+def taken(*events: AnyModelEvent) -> Reply:
+    reply = Reply("m")
+    for event in events:
+        reply.take(event, CountingIds())
+    return reply
+
+
+def said(*blocks: AssistantBlock) -> list[AnyModelEvent]:
+    return [MessageStart("r", "m"), *(BlockStop(index, block) for index, block in enumerate(blocks))]
+
+
+def test_every_completed_block_is_kept_as_a_message_at_once_and_calls_apart():
+    reply = taken(*said(Text("I look"), CALL))
+    assert [message.content for message in reply.assistant_messages] == [(Text("I look"),), (CALL,)]
+    assert reply.tool_use_blocks == [CALL]
+
+
+def test_only_a_completed_call_asks_for_a_follow_up():
+    assert not taken(MessageStart("r", "m")).needs_follow_up
+    assert not taken(*said(Text("done")), MessageStop("tool_use", Usage())).needs_follow_up
+    assert taken(*said(CALL)).needs_follow_up
+    assert taken(*said(CALL), MessageStop("end_turn", Usage())).needs_follow_up
