@@ -53,6 +53,7 @@ def test_no_answer_is_no_line():
 def test_retracted_text_is_no_answer():
     events = [*reply(1, say("half")), Tombstone("msg_1/0"), *reply(2, say("whole")), ended()]
     assert play(text_output(), events)[0] == "whole\n"
+    assert play(text_output(), [*reply(1, say("half")), Tombstone("msg_1/0"), ended()])[0] == ""
 
 
 def test_data_stays_as_it_is_but_a_terminal_is_protected():
