@@ -329,3 +329,11 @@ def test_deltas_of_a_stream_are_not_stored_twice():
     """A message for a block comes once, however many deltas brought it."""
     messages = play([event for event in reply(1, say("a" * 100)) if not isinstance(event, StreamEvent)])
     assert len(messages) == 2
+
+
+def test_json_on_a_terminal_does_nothing():
+    """Seven-bit controls are escaped by JSON itself; the eight-bit ones are not."""
+    text = "".join(map(chr, range(0xA0))) + "é\u0080"
+    for line in (json_line({"a": text}), json_document({"a": text})):
+        assert not [one for one in line.decode()[:-1] if one < " " or "\x80" <= one <= "\x9f"]
+        assert msgspec.json.decode(line) == {"a": text}

@@ -1,5 +1,6 @@
 """One message, one line of JSON: UTF-8, never a mebibyte long, legal whatever text is in it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
@@ -16,6 +17,9 @@ _CHARACTERS_AN_ITEM: Final = 10
 """A list may have a tenth as many items as a text may have characters."""
 
 _SMALL_FIELD_BYTES: Final = 10_000
+
+_EIGHT_BIT_CONTROL: Final = re.compile(rb"\xc2[\x80-\x9f]")
+"""U+0080 to U+009F in UTF-8; C2 is never part of another character."""
 _MEDIA: Final = frozenset({"image", "document"})
 
 
@@ -29,12 +33,17 @@ def json_line(message: JsonObject) -> bytes:
         limit //= 4
     if len(line) >= MAX_LINE_BYTES:
         line = msgspec.json.encode({name: value for name, value in message.items() if _is_small(value)})
-    return line + b"\n"
+    return _harmless(line) + b"\n"
 
 
 def json_document(message: JsonObject) -> bytes:
     """The message whole, however long, and a line end."""
-    return _encoded(message) + b"\n"
+    return _harmless(_encoded(message)) + b"\n"
+
+
+def _harmless(line: bytes) -> bytes:
+    """The same JSON with the eight-bit control characters escaped as well: a terminal would obey them."""
+    return _EIGHT_BIT_CONTROL.sub(lambda found: b"\\u00%02x" % found[0][1], line)
 
 
 def _encoded(message: JsonObject) -> bytes:

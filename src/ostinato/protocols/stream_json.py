@@ -5,8 +5,9 @@ asked for. Every message carries the session and its own uuid.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from ostinato.events import (
     AssistantEvent,
@@ -47,8 +48,7 @@ _ERRORS: Final = {
 """Kinds of model errors in the protocol's words; all others are `unknown` there."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamedSession:
+class StreamedSession(msgspec.Struct, frozen=True):
     """What the init message tells about a session."""
 
     session_id: str
