@@ -93,7 +93,8 @@ HEAD = """# Seed map
 <!-- written by scripts/break-tests --write-page from tests/seed_map/map.toml; do not edit -->
 
 Each row is a mechanism that the engine owes its field. A row is *done* when a test proves it and a stored patch, which breaks
-just that mechanism, turns that test red. `scripts/break-tests` applies every patch to a copy of the source and shows it.
+just that mechanism, turns that test red. `scripts/break-tests` applies every patch to a copy of the source and shows it. A row
+is *partly* done when something of it exists and something is missing; the list at the end says what.
 
 {done} rows are done, {partly} partly, {open} open. Files are under `src/ostinato/`, tests under `tests/`, patches under
 `tests/seed_map/patches/`.
