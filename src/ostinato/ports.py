@@ -89,8 +89,7 @@ class ToolSchema(msgspec.Struct, frozen=True):
     input_schema: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(msgspec.Struct, frozen=True):
     """How much the model may think before it answers. `budget_tokens` 0 turns it off."""
 
     budget_tokens: int = 0
@@ -99,8 +98,7 @@ class Thinking:
 NO_THINKING = Thinking()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(msgspec.Struct, frozen=True):
     """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out."""
 
     model: str
@@ -114,8 +112,7 @@ class ModelRequest:
     thinking: Thinking = NO_THINKING
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(msgspec.Struct, frozen=True):
     """US dollars per million tokens."""
 
     input: float
@@ -170,8 +167,7 @@ class Model(Protocol):
 # ------------------------------------------------------------------------------------------------ permissions
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionReason:
+class DecisionReason(msgspec.Struct, frozen=True):
     """Which rule decided and where it stands; `text` is one plain sentence."""
 
     rule: str
@@ -179,16 +175,14 @@ class DecisionReason:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(msgspec.Struct, frozen=True):
     """The call may run, with `updated_input` in place of its own if given."""
 
     reason: DecisionReason
     updated_input: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Denied:
+class Denied(msgspec.Struct, frozen=True):
     """The call may not run; `message` goes to the model. `interrupt` ends the query."""
 
     reason: DecisionReason
@@ -196,8 +190,7 @@ class Denied:
     interrupt: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionQuery:
+class PermissionQuery(msgspec.Struct, frozen=True):
     """A call that wants to run, its input validated."""
 
     tool: Tool
@@ -256,8 +249,7 @@ class Workspace(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFile:
+class SeenFile(msgspec.Struct, frozen=True):
     """A file as the model last saw it: `content_hash` is the SHA-256 of its bytes. `is_partial`: only a range was read."""
 
     content_hash: str

@@ -1,11 +1,11 @@
 """What became of a child process: data only; `sandbox/process.py` starts and ends them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class ProcessResult:
+
+class ProcessResult(msgspec.Struct, frozen=True):
     """A child that is gone, its tree with it if we ended it.
 
     `exit_code` is None when we killed it. `output` is head and tail of what it wrote with a marked gap; `stderr` is

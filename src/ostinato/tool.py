@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from ostinato.messages import ResultBlock
 
 if TYPE_CHECKING:
@@ -20,8 +22,7 @@ DEFAULT_MAX_RESULT_CHARACTERS = 50_000
 """Semantics reference, tool-result budget: 50k characters a result before it is spilled to a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """What a call touches. Conflicting accesses never overlap; all others may run together.
 
     `reads` and `writes` are absolute resolved paths; a folder stands for everything below it. `exclusive` conflicts
@@ -37,8 +38,7 @@ EXCLUSIVE = Access(exclusive=True)
 NO_ACCESS = Access()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     """What a running call may use. `progress` takes text for live display: lossy, never blocks."""
 
     tool_use_id: str
@@ -49,8 +49,7 @@ class ToolContext:
     forgiving_edit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(msgspec.Struct, frozen=True):
     """How a call ended. `content` goes to the model; `display` (JSON values) only to front ends."""
 
     content: str | tuple[ResultBlock, ...]

@@ -6,9 +6,10 @@ does not understand it lets pass; the tool itself, or the server behind it, has 
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, cast
+
+import msgspec
 
 from ostinato.tool import Tool
 
@@ -27,8 +28,7 @@ KIND_NAMES: Final = MappingProxyType({
 Problems = list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidInput:
+class InvalidInput(msgspec.Struct, frozen=True):
     """The call cannot run; `message` tells the model everything that is wrong with its input."""
 
     message: str
@@ -107,8 +107,7 @@ def _checked_parts(value: Any, schema: Mapping[str, Any], place: str, problems: 
     return cast("Any", value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
+class _Fit(msgspec.Struct, frozen=True):
     value: Any
 
 

@@ -1,8 +1,9 @@
 """Which model a conversation talks to: one the caller brings, one named by a string, or the one the environment has a key for."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.engine.options import Options
 from ostinato.ports import Model, ModelFacts
@@ -10,8 +11,7 @@ from ostinato.ports import Model, ModelFacts
 SMALL_MODEL = "this is a small local model: it may be wrong, and say it is done when it is not"
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenModel:
+class ChosenModel(msgspec.Struct, frozen=True):
     """A model and how to give it back; `notices` are for the user."""
 
     model: Model

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+import msgspec
+
 from ostinato.ports import Model
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.tool import Tool
@@ -19,23 +21,20 @@ PERMISSION_MODES: tuple[PermissionMode, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(msgspec.Struct, frozen=True):
     """`can_use_tool` says yes; `updated_input` replaces the call's own input."""
 
     updated_input: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(msgspec.Struct, frozen=True):
     """`can_use_tool` says no; `message` goes to the model. `interrupt` ends the query."""
 
     message: str
     interrupt: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionAsked:
+class PermissionAsked(msgspec.Struct, frozen=True):
     """A call that the rules leave open: what it is, why it is asked, and rules that would allow it from now on."""
 
     tool_name: str

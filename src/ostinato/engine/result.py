@@ -1,13 +1,12 @@
 """What a query came to, in one value, for callers who do not want the events."""
 
-from dataclasses import dataclass
+import msgspec
 
 from ostinato.events import AssistantEvent, Event, Terminal, TerminalReason
 from ostinato.messages import AssistantMessage, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(msgspec.Struct, frozen=True):
     """`text` is the text of the last reply; `events` is everything that happened, in order."""
 
     reason: TerminalReason

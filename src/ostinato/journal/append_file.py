@@ -6,8 +6,9 @@ It looks before each append whether it is still the file it left, and tells what
 import errno
 import fcntl
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.errors import JournalError
 from ostinato.journal.disk import Disk
@@ -15,8 +16,7 @@ from ostinato.journal.disk import Disk
 _POISONED_HINT = "nothing more is kept; free some space or check the disk, then resume the session"
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(msgspec.Struct, frozen=True):
     """Lines, without their ends, that appeared since the last append. `has_own`: our own last line is among the file's
     new bytes although its append did not return, because an interrupt came between the write and the count of it.
     """

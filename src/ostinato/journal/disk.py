@@ -3,14 +3,14 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 SYNC: Final = os.fsync if sys.platform == "darwin" else os.fdatasync
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(msgspec.Struct, frozen=True):
     """`write` may write less than it was given and says how much; all raise OSError."""
 
     write: Callable[[int, bytes], int] = os.write

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from ostinato.errors import JournalError
 from ostinato.journal import side_files
@@ -14,8 +16,7 @@ from ostinato.journal.read import BadTail, Scan, move_aside, scan
 from ostinato.journal.write import SessionWriter
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(msgspec.Struct, frozen=True):
     """A session that goes on: what it held, and where its next record goes."""
 
     writer: SessionWriter

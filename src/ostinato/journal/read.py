@@ -6,7 +6,6 @@ Nothing here writes but `move_aside`, which never destroys: what is cut from the
 import itertools
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -26,8 +25,7 @@ from ostinato.journal import side_files
 from ostinato.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class BadTail:
+class BadTail(msgspec.Struct, frozen=True):
     """From `offset` (bytes) on the file cannot be trusted. `moved_to` is set once the tail was moved aside."""
 
     offset: int
@@ -36,8 +34,7 @@ class BadTail:
     moved_to: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(msgspec.Struct, frozen=True):
     """What a session file holds.
 
     `unknown` are records of a later version. `lost` are the SHA-256 names of side files that are missing or damaged;

@@ -5,7 +5,8 @@ happened says exactly how much is known, and the model decides.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from ostinato.codec import encode
 from ostinato.history import History
@@ -26,8 +27,7 @@ READ_ONLY_INTERRUPTED = (
 _MAX_INPUT_CHARACTERS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCall:
+class OpenCall(msgspec.Struct, frozen=True):
     """A call of the view without a result. `started` is None if it had not begun; `intended` are the files it was about
     to replace, in order.
     """

@@ -7,10 +7,11 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from ostinato.codec import BrokenLine, ForeignLine, SealedLine, decode_line
 from ostinato.errors import JournalError, UsageError
@@ -27,8 +28,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}")
 _MAX_PROMPT_CHARACTERS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(msgspec.Struct, frozen=True):
     """A session in a listing. `prompt` is the beginning of the first thing the user asked."""
 
     session_id: str
@@ -158,8 +158,7 @@ def _summary(path: Path) -> SessionSummary | None:
     return SessionSummary(path.stem, path, modified, status.st_size, title, tag, look.prompt)
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(msgspec.Struct, frozen=True):
     prompt: str
     names: ForeignLine
 

@@ -1,6 +1,6 @@
 """A journal that keeps nothing, for a machine without a writable home: the run goes on and says so."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from ostinato.journal.read import Scan
 from ostinato.records import Record
@@ -19,10 +19,9 @@ class MemoryOnly:
         """There is nothing to close."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unkept:
+class Unkept(msgspec.Struct, frozen=True):
     """The session cannot be kept; `reason` is one sentence for the user. `found` is what it held, if it is resumed."""
 
     reason: str
     journal: MemoryOnly
-    found: Scan = field(default_factory=Scan)
+    found: Scan = msgspec.field(default_factory=Scan)

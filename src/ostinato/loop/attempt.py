@@ -5,7 +5,8 @@ An attempt that breaks keeps what was completed. Sending again, streaming withou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ostinato.errors import ModelError
 from ostinato.events import AnyModelEvent, AssistantEvent, ResponseUsage, StreamEvent
@@ -20,20 +21,17 @@ from ostinato.records import Attempt, ResponseEnded
 from ostinato.state import QueryConfig, ToolUseContext
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """The reply is complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broke:
+class Broke(msgspec.Struct, frozen=True):
     """The call failed, before or during the reply."""
 
     error: ModelError
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(msgspec.Struct, frozen=True):
     """The query was aborted while the reply streamed."""
 
 

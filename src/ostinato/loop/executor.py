@@ -6,10 +6,10 @@ code. A result is written to the journal when it is there; it is shown in the or
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from ostinato.events import Denial, ToolEnd, ToolOutput, ToolStart, UserEvent
@@ -27,17 +27,16 @@ from ostinato.tool import EXCLUSIVE, Access
 CallPhase = Literal["queued", "executing", "completed"]
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct):
     block: ToolUse
     access: Access
     phase: CallPhase = "queued"
     is_waiting: bool = False
     started_s: float = 0.0
     message: UserMessage | None = None
-    may_start: anyio.Event = field(default_factory=anyio.Event)
-    done: anyio.Event = field(default_factory=anyio.Event)
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    may_start: anyio.Event = msgspec.field(default_factory=anyio.Event)
+    done: anyio.Event = msgspec.field(default_factory=anyio.Event)
+    scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
 
 
 class StreamingToolExecutor:

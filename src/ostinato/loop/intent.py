@@ -2,16 +2,16 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.ports import Workspace
 from ostinato.processes import ProcessResult
 from ostinato.records import FileIntended
 
 
-@dataclass(frozen=True, slots=True)
-class IntendingWorkspace:
+class IntendingWorkspace(msgspec.Struct, frozen=True):
     """Implements the `Workspace` port over another for the call `tool_use_id`."""
 
     workspace: Workspace

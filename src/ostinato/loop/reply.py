@@ -1,14 +1,13 @@
 """What one response has said so far: completed blocks as fragments, and whether any of them asks for a tool."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from ostinato.events import AnyModelEvent, BlockStop, MessageStart, MessageStop
 from ostinato.messages import AssistantMessage, ToolUse, Usage, assistant_fragment
 from ostinato.ports import Ids
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(msgspec.Struct):
     """Grows while a response streams.
 
     `needs_follow_up` is set by a completed `tool_use` block and by nothing else: `stop_reason` is not always right.
@@ -16,10 +15,10 @@ class Reply:
 
     model: str
     response_id: str = ""
-    assistant_messages: list[AssistantMessage] = field(default_factory=list[AssistantMessage])
-    tool_use_blocks: list[ToolUse] = field(default_factory=list[ToolUse])
+    assistant_messages: list[AssistantMessage] = msgspec.field(default_factory=list[AssistantMessage])
+    tool_use_blocks: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
     needs_follow_up: bool = False
-    start_usage: Usage = field(default_factory=Usage)
+    start_usage: Usage = msgspec.field(default_factory=Usage)
     stop: MessageStop | None = None
 
     def take(self, event: AnyModelEvent, ids: Ids) -> AssistantMessage | None:

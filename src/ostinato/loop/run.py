@@ -1,10 +1,10 @@
 """A query that runs: its channel of events, its abort signal, and its end. Whatever happens inside, it ends in one `Terminal`."""
 
 import logging
-from dataclasses import dataclass, field
 from typing import cast
 
 import anyio
+import msgspec
 
 from ostinato.errors import OstinatoError
 from ostinato.events import Event, Terminal
@@ -20,12 +20,11 @@ SETTLE_S = 2.0
 """How long leaving a run may wait for its end; the process trees are gone within that time (DESIGN §5)."""
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(msgspec.Struct):
     """The run's own task: how to end it, and whether it has ended."""
 
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    done: anyio.Event = field(default_factory=anyio.Event)
+    scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
+    done: anyio.Event = msgspec.field(default_factory=anyio.Event)
 
 
 class Run:

@@ -4,8 +4,9 @@ Promise: a compound command is allowed only if each of its commands is, and each
 that it is.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.rule_matching import command_matches, covers_paths_of, input_matches, name_matches
@@ -16,8 +17,7 @@ from ostinato.permissions.verdict import Policy
 from ostinato.permissions.wrappers import TRANSPARENT
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True):
     """A call and the policy it is judged by."""
 
     paths: CallPaths

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.permissions.protected_paths import is_protected
 from ostinato.permissions.rule_matching import path_rule_matches
@@ -13,8 +14,7 @@ from ostinato.permissions.shell_effects import CommandEffects, effects_of
 from ostinato.permissions.verdict import CallFacts
 
 
-@dataclass(frozen=True, slots=True)
-class CallPaths:
+class CallPaths(msgspec.Struct, frozen=True):
     """A call with the effects of its shell commands worked out once."""
 
     call: CallFacts

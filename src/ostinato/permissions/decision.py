@@ -5,8 +5,9 @@ rules count in every mode. What cannot be proven is allowed in two cases only: i
 rule for the bare tool `Bash`, which its writer can only have meant as "anything".
 """
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from ostinato.permissions.allowance import (
     Allowance,

@@ -4,8 +4,9 @@ Abbreviated long options are unknown on purpose: what they stand for depends on 
 """
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ostinato.permissions.name_set import names
 from ostinato.permissions.shell_command import SimpleCommand
@@ -14,8 +15,7 @@ LOOKS_LIKE_OPTION = re.compile(r"-[^0-9]")
 OperandKind = Literal["paths", "text", "pattern_then_paths", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """What a program accepts. `short_value` and `long_value` take a value; `=value` is accepted on any long name.
 
     `has_numeric`: `-20` is an option. `max_operands`: more are refused. `pattern_options` name the options that
@@ -34,8 +34,7 @@ class Form:
     pattern_options: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(msgspec.Struct, frozen=True):
     """A command line taken apart: the options as (name without dashes, value or None) and the operands."""
 
     options: tuple[tuple[str, str | None], ...]

@@ -5,8 +5,9 @@ Global options in front of the subcommand are refused but `--no-pager` and `--no
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from ostinato.permissions.name_set import names
 from ostinato.permissions.option_grammar import Arguments, Form, parse_arguments

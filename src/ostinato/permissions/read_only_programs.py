@@ -6,8 +6,9 @@ Left out on purpose: options that name another input list (`--files0-from`, `-f`
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from ostinato.permissions.name_set import names
 from ostinato.permissions.option_grammar import Form, form

@@ -4,9 +4,10 @@ Promise: an allow rule covers no more than it shows; a deny or ask rule covers e
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from ostinato.errors import ConfigurationError
 
@@ -32,8 +33,7 @@ CONTENT_PARAMETERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One rule. `spec` is None for all uses of the tool. `source` names where it was written, for people.
 
     `anchor` is the folder that `/rel` patterns start from (the project root, or the folder of the user's settings);

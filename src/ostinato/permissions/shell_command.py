@@ -3,19 +3,17 @@
 `None` stands for a word whose value is not static (it may be none, one or many words when the command runs).
 """
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """One redirection without its descriptor number. `target` is None for here-documents and non-static words."""
 
     operator: str
     target: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(msgspec.Struct, frozen=True):
     """One program with its words. An empty `argv` is a redirection or an assignment without a program.
 
     `env` holds the assignments before the program, in order. `globs` gives, for an index of `argv` that is None
@@ -33,15 +31,13 @@ class SimpleCommand:
         return tuple(patterns.get(index, word) for index, word in enumerate(self.argv))
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
+class Proven(msgspec.Struct, frozen=True):
     """Every simple command that could run, substitutions included, in the order they were read."""
 
     commands: tuple[SimpleCommand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unprovable:
+class Unprovable(msgspec.Struct, frozen=True):
     """The text is outside the provable subset; `why` is a short phrase for people."""
 
     why: str

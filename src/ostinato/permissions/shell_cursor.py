@@ -5,7 +5,8 @@ Promise: reading moves forwards only, so the whole reading is linear in the text
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+import msgspec
 
 from ostinato.permissions.shell_command import NotProvableError, SimpleCommand
 
@@ -16,8 +17,7 @@ MAX_WORDS = 2_000
 CONTINUATION = "\\\n"
 
 
-@dataclass(frozen=True, slots=True)
-class HereDocument:
+class HereDocument(msgspec.Struct, frozen=True):
     """A here-document whose body starts after the next newline."""
 
     delimiter: str
@@ -25,11 +25,10 @@ class HereDocument:
     strips_tabs: bool
 
 
-@dataclass(slots=True)
-class Found:
+class Found(msgspec.Struct):
     """What one reading has found so far, shared by all its cursors."""
 
-    commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
+    commands: list[SimpleCommand] = msgspec.field(default_factory=list[SimpleCommand])
     substitutions: int = 0
     words: int = 0
 

@@ -5,8 +5,10 @@ A text may `cd` in a branch, so every later path is judged in every folder it co
 """
 
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from ostinato.permissions.option_grammar import form, parse_command
 from ostinato.permissions.read_only import HARMLESS_TARGETS, is_descriptor_copy, paths_read_by
@@ -25,8 +27,7 @@ FILE_COMMANDS = {
 GIT_WRITES_SETTINGS = frozenset({"config", "submodule", "init", "clone", "worktree", "lfs", "maintenance"})
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEffects:
+class CommandEffects(msgspec.Struct, frozen=True):
     """What one simple command touches. `chain` is the command and what it runs through wrappers.
 
     `reads` and `writes` are paths as written, made absolute in every possible folder; `redirected` are those of them
@@ -48,8 +49,7 @@ class CommandEffects:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(msgspec.Struct, frozen=True):
     """Every folder a command of the text could run in, and why that is not certain ("" if it is)."""
 
     possible: tuple[Path, ...]

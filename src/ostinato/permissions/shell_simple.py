@@ -4,7 +4,8 @@ Promise: the program's name is static text, and every redirection keeps its targ
 """
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from ostinato.permissions.name_set import names
 from ostinato.permissions.shell_builtins import is_local_or_upper, refusal_of
@@ -20,13 +21,12 @@ OPERATORS = ("&>>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", ">&", "&>",
 DESCRIPTOR = re.compile(r"[0-9]{1,4}|\{[A-Za-z_][A-Za-z0-9_]*\}", re.ASCII)
 
 
-@dataclass(slots=True)
-class Parts:
+class Parts(msgspec.Struct):
     """A simple command while it is being read."""
 
-    words: list[Word] = field(default_factory=list[Word])
-    env: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
-    redirects: list[Redirect] = field(default_factory=list[Redirect])
+    words: list[Word] = msgspec.field(default_factory=list[Word])
+    env: list[tuple[str, str | None]] = msgspec.field(default_factory=list[tuple[str, str | None]])
+    redirects: list[Redirect] = msgspec.field(default_factory=list[Redirect])
 
 
 def reserved_ahead(cursor: Cursor) -> str | None:

@@ -1,7 +1,8 @@
 """One shell word as pieces, and what it becomes: static text, a wildcard pattern, or nothing that can be proven."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=", re.ASCII)
 MEANINGFUL = re.compile(r"[*?\[{~]")
@@ -23,24 +24,21 @@ def has_brace_expansion(unquoted: str) -> bool:
     return "," in inside or ".." in inside
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A run of a word. `text` is None when only running the command would tell it."""
 
     text: str | None
     is_quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """One word handed to a program: its static `text`, or None with the wildcard `pattern` if it is only that."""
 
     text: str | None
     pattern: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...]
 
     def bare(self) -> str | None:

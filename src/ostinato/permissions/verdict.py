@@ -6,6 +6,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+import msgspec
+
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.shell_command import ShellReading
 
@@ -38,14 +40,12 @@ class CallFacts:
     resolved: Mapping[Path, tuple[Path, ...]] = field(default_factory=_nothing_resolved)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     mode: Mode = "default"
     rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionReason:
+class DecisionReason(msgspec.Struct, frozen=True):
     """Why: `rule` and `source` name the rule (or the mode, the protection, the proof); `text` is one plain clause."""
 
     kind: ReasonKind
@@ -54,18 +54,15 @@ class DecisionReason:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(msgspec.Struct, frozen=True):
     reason: DecisionReason
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(msgspec.Struct, frozen=True):
     reason: DecisionReason
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """A person must decide. `suggestions` are rules that would answer the same call from now on."""
 
     reason: DecisionReason

@@ -3,7 +3,8 @@
 Promise: a wrapper whose own words are not understood gives `Unprovable`; it never hides the program inside.
 """
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from ostinato.permissions.shell_builtins import is_local_variable, is_safe_variable
 from ostinato.permissions.shell_command import SimpleCommand, Unprovable
@@ -26,8 +27,7 @@ TRANSPARENT = frozenset({
 """Wrappers that rules look through: allowing the inner program is enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrapperForm:
+class WrapperForm(msgspec.Struct, frozen=True):
     """The options of a wrapper: letters and long names without a value, the same with one, operands of its own."""
 
     flags: str = ""

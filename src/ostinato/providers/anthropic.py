@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from uuid import uuid4
 
 import msgspec
@@ -94,15 +93,14 @@ class AnthropicModel:
         return classify_anthropic(failure, self._facts)
 
 
-@dataclass(slots=True)
-class OpenBlock:
+class OpenBlock(msgspec.Struct):
     """A block that still streams; `parts` are its pieces of text, thinking or JSON."""
 
     index: int
     type: str
     tool_use_id: str = ""
     name: str = ""
-    parts: list[str] = field(default_factory=list[str])
+    parts: list[str] = msgspec.field(default_factory=list[str])
     sealed: str = ""
     """The signature of thinking, or redacted thinking itself."""
 

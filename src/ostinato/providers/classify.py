@@ -6,12 +6,12 @@ because gateways keep the text and change the number.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.errors import ModelError, ModelErrorKind, Recovery
 from ostinato.ports import ModelFacts
@@ -20,8 +20,7 @@ from ostinato.providers.exchange import HttpFailure
 MAX_QUOTED_CHARACTERS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What may be done about a failure."""
 
     kind: ModelErrorKind
@@ -29,8 +28,7 @@ class Verdict:
     recover: Recovery = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """A refusal in the provider's own words."""
 
     text: str

@@ -4,7 +4,7 @@ A known id means that call, a new id a new one, neither the current one. A call 
 another begins, or with the reply.
 """
 
-from dataclasses import dataclass, field
+import msgspec
 
 from ostinato.events import AnyModelEvent, BlockStart, BlockStop, InputJsonDelta
 from ostinato.providers.calls import CallIds, finished_call
@@ -15,15 +15,14 @@ NAMELESS = "unnamed_tool"
 """Stands in for a name that never came: the call is then answered as unknown, under a name that is legal to send back."""
 
 
-@dataclass(slots=True)
-class StreamedCall:
+class StreamedCall(msgspec.Struct):
     """A call that still streams. Its start is given out, under `index`, once its name is known."""
 
     wire_id: str
     name: str = ""
     tool_use_id: str = ""
     index: int = -1
-    parts: list[str] = field(default_factory=list[str])
+    parts: list[str] = msgspec.field(default_factory=list[str])
     is_done: bool = False
 
     @property

@@ -16,13 +16,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from signal import SIGTERM
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from ostinato.errors import UsageError
 from ostinato.processes import ProcessResult

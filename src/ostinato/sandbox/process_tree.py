@@ -8,9 +8,10 @@ descent. No process is signalled that was not found to be a member after its pid
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
 from signal import SIGKILL, Signals, pidfd_send_signal
 from typing import Final
+
+import msgspec
 
 if sys.platform == "linux":
     import resource
@@ -24,8 +25,7 @@ MAX_ROUNDS: Final = 100
 """Searches before giving up on a tree that forks faster than it can be killed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """One line of the process table: `started` in clock ticks since boot."""
 
     pid: int
@@ -35,8 +35,7 @@ class _Entry:
     is_dead: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(msgspec.Struct, frozen=True):
     """What one look at the process table found.
 
     `dead` are zombies, members or not (most marks cannot be read any more); `unclear` are pids it could not judge.
@@ -47,8 +46,7 @@ class _Search:
     unclear: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessTree:
+class ProcessTree(msgspec.Struct, frozen=True):
     """The processes of one run; `leader` is 0 once the leader was reaped and its pid may be someone else's.
 
     `started` is the leader's start in clock ticks since boot: nothing older can be a member, which makes the search

@@ -6,9 +6,9 @@ owner, its links. File work runs in worker threads.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from anyio import to_thread
 
 from ostinato.errors import UsageError
@@ -22,8 +22,7 @@ def _own_environment() -> dict[str, str]:
     return child_environment(os.environ)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalWorkspace:
+class LocalWorkspace(msgspec.Struct, frozen=True):
     """This machine, seen from `cwd`; `roots` are the folders the agent works in (links in them are followed).
 
     `environment` is what children get; by default this process's own without its secrets. `spill_dir` is where output
@@ -32,7 +31,7 @@ class LocalWorkspace:
 
     cwd: Path
     roots: tuple[Path, ...]
-    environment: Mapping[str, str] = field(default_factory=_own_environment)
+    environment: Mapping[str, str] = msgspec.field(default_factory=_own_environment)
     spill_dir: Path | None = None
 
     def resolve(self, path: str) -> Path:

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 
 from ostinato.engine.gate import Gate
 from ostinato.engine.options import CanUseTool
@@ -31,17 +31,16 @@ def _here() -> Workspace:
     return LocalWorkspace(Path.cwd(), (Path.cwd(),))
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What calls share: the folder, the files seen so far, who is asked, and the abort signal.
 
     Without `can_use_tool` only calls that are proven to read inside the folder run; the others are denied.
     """
 
-    workspace: Workspace = field(default_factory=_here)
-    files: FileState = field(default_factory=SeenFiles)
+    workspace: Workspace = msgspec.field(default_factory=_here)
+    files: FileState = msgspec.field(default_factory=SeenFiles)
     can_use_tool: CanUseTool | None = None
-    signal: AbortSignal = field(default_factory=AbortSignal)
+    signal: AbortSignal = msgspec.field(default_factory=AbortSignal)
 
 
 async def execute_all_tools(

@@ -4,9 +4,11 @@ It only schedules: registry, stream and conversation are parts it is given.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from ostinato.errors import OstinatoError
 from ostinato.events import AnyModelEvent, BlockStop, MessageStop, TextDelta
@@ -25,8 +27,7 @@ LoopReason = Literal["completed", "max_turns", "error", "aborted"]
 INTERRUPTED = "The run was interrupted before this call was answered."
 
 
-@dataclass(frozen=True, slots=True)
-class LoopResult:
+class LoopResult(msgspec.Struct, frozen=True):
     """How the loop ended, the conversation it leaves, and what it cost. `error` says why if the reason is `error`."""
 
     reason: LoopReason
@@ -50,23 +51,21 @@ class StreamQuery(Protocol):
     ) -> AsyncIterator[AnyModelEvent]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """What the loop schedules; every part can be another one, for tests or for teaching."""
 
     model: Model | None = None
-    registry: Mapping[str, Tool] = field(default_factory=lambda: TOOL_REGISTRY)
+    registry: Mapping[str, Tool] = msgspec.field(default_factory=lambda: TOOL_REGISTRY)
     stream: StreamQuery = stream_query
     conversation: ConversationManager | None = None
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    surroundings: Surroundings = msgspec.field(default_factory=Surroundings)
 
 
-@dataclass(slots=True)
-class _Reply:
+class _Reply(msgspec.Struct):
     """One reply, gathered. `needs_follow_up` is set by a completed call and by nothing else."""
 
-    blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
-    calls: list[ToolUse] = field(default_factory=list[ToolUse])
+    blocks: list[AssistantBlock] = msgspec.field(default_factory=list[AssistantBlock])
+    calls: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
     needs_follow_up: bool = False
     usage: Usage = NO_USAGE
 

@@ -1,7 +1,6 @@
 """Bash: one shell command, with a deadline, bounded output and an honest exit code."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,8 +46,7 @@ class BashInput(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadOnly:
+class _ReadOnly(msgspec.Struct, frozen=True):
     """The injected proof that a command only reads, in the forms that a tool needs."""
 
     is_read_only_command: IsReadOnlyCommand

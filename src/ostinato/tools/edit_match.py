@@ -8,8 +8,9 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from ostinato.tools.line_ends import Span, line_spans, line_starts
 
@@ -27,8 +28,7 @@ NUMBER_PREFIX: Final = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 INDENT: Final = re.compile(r"[ \t]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(msgspec.Struct, frozen=True):
     """The spans to replace, apart and in order, and what to put there (indentation shifted if white space was forgiven)."""
 
     spans: tuple[Span, ...]
@@ -36,8 +36,7 @@ class Matched:
     is_forgiven: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NotMatched:
+class NotMatched(msgspec.Struct, frozen=True):
     """Why the edit applies nowhere, or in too many places."""
 
     reason: str

@@ -5,11 +5,11 @@ was set back may not.
 """
 
 import hashlib
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from anyio import to_thread
 
 from ostinato.tool import ToolContext
@@ -22,8 +22,7 @@ MAX_CHANGED_BYTES: Final = 64 * 1024 * 1024
 """An edit holds the file several times in memory: about 0.5 GB at this size."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExistingFile:
+class ExistingFile(msgspec.Struct, frozen=True):
     """A file that may be changed. `content_hash` is what it must still have when the change is put in place."""
 
     path: Path
@@ -33,8 +32,7 @@ class ExistingFile:
     text: TextWithEnds
 
 
-@dataclass(frozen=True, slots=True)
-class NotChangeable:
+class NotChangeable(msgspec.Struct, frozen=True):
     """Why a file may not be changed, with the remedy."""
 
     reason: str

@@ -5,14 +5,14 @@ name in every folder.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 SPECIAL: Final = frozenset("*?[{\\")
 
 
-@dataclass(frozen=True, slots=True)
-class FilePattern:
+class FilePattern(msgspec.Struct, frozen=True):
     """`folder` is where to search (may be empty, `..` or absolute); `regex` matches paths relative to it.
 
     `name_glob` restricts names in ripgrep's own syntax, so that it searches little more than needed; None if the

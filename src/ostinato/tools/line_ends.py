@@ -6,9 +6,10 @@ New lines take the ends of the lines around them; nothing is decided for the fil
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+import msgspec
 
 LINE_END: Final = re.compile(r"\n")
 
@@ -16,8 +17,7 @@ Span = tuple[int, int]
 """Start and end in `TextWithEnds.normal`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextWithEnds:
+class TextWithEnds(msgspec.Struct, frozen=True):
     """`original` as decoded, `normal` with `\\n` for each line end.
 
     `carriage_returns` holds the places in `normal` whose line end is `\\r\\n`. `is_classic`: every line ends with `\\r`

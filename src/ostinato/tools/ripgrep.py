@@ -9,10 +9,10 @@ import os
 import re
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from anyio import to_thread
 
 from ostinato.errors import ConfigurationError
@@ -42,16 +42,14 @@ COMMON_ARGUMENTS: Final = (
 MAX_NAMED_TROUBLES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What ripgrep printed (may be nothing); `caveats` say why it may be incomplete."""
 
     output: str
     caveats: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchFailed:
+class SearchFailed(msgspec.Struct, frozen=True):
     """Nothing was searched; `reason` has ripgrep's own words."""
 
     reason: str

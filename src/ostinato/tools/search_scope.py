@@ -1,16 +1,16 @@
 """Where a search looks: a folder or file, and a pattern for the files in it; shared by Glob and Grep."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.ports import Workspace
 from ostinato.tools.answer import valid_unicode
 from ostinato.tools.file_pattern import FilePattern, parse_pattern
 
 
-@dataclass(frozen=True, slots=True)
-class SearchScope:
+class SearchScope(msgspec.Struct, frozen=True):
     """`argument` is the path as ripgrep gets it; its answers begin with `prefix`. `pattern` None means all files."""
 
     path: Path
@@ -29,8 +29,7 @@ class SearchScope:
         return (f"--type-add=wanted:{self.pattern.name_glob}", "--type=wanted")
 
 
-@dataclass(frozen=True, slots=True)
-class NoScope:
+class NoScope(msgspec.Struct, frozen=True):
     """Why there is nowhere to search."""
 
     reason: str

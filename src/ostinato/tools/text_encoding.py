@@ -2,8 +2,9 @@
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -19,8 +20,7 @@ PROPER_CHARACTER: Final = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
 NOT_IN_CP1252: Final = re.compile(r"[\udc81\udc8d\udc8f\udc90\udc9d]")
 
 
-@dataclass(frozen=True, slots=True)
-class TextEncoding:
+class TextEncoding(msgspec.Struct, frozen=True):
     """`name` is Python's codec; `has_stray_bytes`: UTF-8 with some bytes that are not, kept as they are."""
 
     name: str

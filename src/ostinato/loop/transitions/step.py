@@ -1,7 +1,8 @@
 """What a transition decides: the next State with its reason, or the end; and what it adds to the history."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, AttachmentEvent, Event, SystemEvent, TerminalReason, UserEvent
@@ -10,8 +11,7 @@ from ostinato.records import Continued
 from ostinato.state import State
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
+class Next(msgspec.Struct, frozen=True):
     """Go on with `state`, whose `transition` says why. `added` is written and shown before."""
 
     state: State
@@ -19,8 +19,7 @@ class Next:
     added: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(msgspec.Struct, frozen=True):
     """Stop. `added` is written and shown before the `Terminal`."""
 
     reason: TerminalReason
