@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from ostinato.errors import ModelError
 from ostinato.history import History
 from ostinato.messages import AssistantMessage
@@ -67,8 +69,7 @@ class ToolUseContext:
     thinking: Thinking = NO_THINKING
 
 
-@dataclass(frozen=True, slots=True)
-class AutoCompactTracking:
+class AutoCompactTracking(msgspec.Struct, frozen=True):
     """Bookkeeping of automatic compaction; `turn_counter` counts turns since the last one."""
 
     turn_id: str
@@ -76,8 +77,7 @@ class AutoCompactTracking:
     consecutive_failures: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """How often each bounded thing has happened in this query."""
 
     stop_hook_blocks: int = 0
@@ -129,80 +129,67 @@ def initial_state(
 # ------------------------------------------------------------------------------------------------ outcomes of a pass
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """What a pass wrote to the journal for the history, in order: fragments, results, edits, facts."""
 
     records: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UsedTools(Recorded):
+class UsedTools(Recorded, frozen=True):
     """Calls ran, each with one result. `incomplete`: the stream broke after the completed blocks."""
 
     incomplete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(Recorded):
+class Answered(Recorded, frozen=True):
     """A reply without calls."""
 
     reply: AssistantMessage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Truncated(Recorded):
+class Truncated(Recorded, frozen=True):
     """The reply hit its output limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overflowed(Recorded):
+class Overflowed(Recorded, frozen=True):
     """The request did not fit the window; `error` is withheld until recovery has failed."""
 
     error: ModelError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MediaRejected(Recorded):
+class MediaRejected(Recorded, frozen=True):
     """An image or document was too large; `error` is withheld until recovery has failed."""
 
     error: ModelError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Paused(Recorded):
+class Paused(Recorded, frozen=True):
     """The provider wants the reply sent back unchanged to go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Empty(Recorded):
+class Empty(Recorded, frozen=True):
     """The reply held nothing a reader could use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused(Recorded):
+class Refused(Recorded, frozen=True):
     """The model would not answer; no call of that reply runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aborted(Recorded):
+class Aborted(Recorded, frozen=True):
     """The query was told to stop; every open call has its synthetic result."""
 
     phase: Literal["streaming", "tools"] = "streaming"
 
 
-@dataclass(frozen=True, slots=True)
-class HookStopped(Recorded):
+class HookStopped(Recorded, frozen=True):
     """A hook in the tool phase stopped the continuation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked(Recorded):
+class Blocked(Recorded, frozen=True):
     """The hard token limit is reached and automatic compaction is off; no call was made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed(Recorded):
+class Failed(Recorded, frozen=True):
     """The model call failed for good."""
 
     error: ModelError | None = None

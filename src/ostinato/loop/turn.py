@@ -1,8 +1,9 @@
 """One turn: call the model, run the tools it asks for while it still speaks, and name how the turn ended."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
+from msgspec.structs import replace
 
 from ostinato.errors import ModelError
 from ostinato.events import Denial, RequestStart
