@@ -1,10 +1,8 @@
 """The composition root: the only file that knows every adapter. It opens a conversation from options, or says why not."""
 
-import hashlib
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.engine.clock import RandomIds, SystemClock
@@ -14,20 +12,15 @@ from ostinato.engine.model_choice import choose_model
 from ostinato.engine.options import Options
 from ostinato.engine.prompt import system_blocks, user_context
 from ostinato.engine.seen_files import SeenFiles
-from ostinato.errors import JournalError, UsageError
-from ostinato.history import History
-from ostinato.journal.opening import reopen_session
-from ostinato.journal.places import data_root, project_folder
-from ostinato.journal.resume import answers, open_calls
-from ostinato.journal.sessions import find_session, newest_session, start_session
-from ostinato.journal.unkept import MemoryOnly, Unkept
-from ostinato.journal.write import SessionWriter
+from ostinato.engine.session import open_session, opened_history, spill_folder
+from ostinato.errors import UsageError
+from ostinato.journal.places import data_root
 from ostinato.loop.deps import Deps
 from ostinato.permissions.read_only import is_read_only_shell
 from ostinato.permissions.rules import Rule, parse_rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts
-from ostinato.records import Record, SessionStarted
+from ostinato.records import SessionStarted
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
@@ -56,8 +49,8 @@ async def start_conversation(options: Options) -> Conversation:
     rules = _rules(options)
     root = data_root(environment)
     chosen = choose_model(options, environment, models_folder=(root or Path.home()) / "models")
-    session = _session(options, root, cwd)
-    workspace = LocalWorkspace(cwd, roots, child_environment(environment), _spill_folder(root, cwd, session))
+    session = open_session(options, root, cwd)
+    workspace = LocalWorkspace(cwd, roots, child_environment(environment), spill_folder(root, cwd, session))
     tools = _tools(options, rules, chosen.facts)
     clock, ids = SystemClock(), RandomIds()
     permissions = Gate(
@@ -86,7 +79,8 @@ async def start_conversation(options: Options) -> Conversation:
         max_output_tokens=options.max_output_tokens,
         notices=(*session.notices, *chosen.notices),
     )
-    history = _opened_history(session, setting, ids)
+    started = SessionStarted(session.session_id, str(cwd), chosen.facts.id, VERSION)
+    history = opened_history(session, started)
     return Conversation(
         setting, deps, history, close_session=session.journal.close, close_model=chosen.aclose
     )
@@ -127,75 +121,3 @@ def _tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> tupl
         raise UsageError(f"two tools are named `{twice}`", hint="give each tool a name of its own")
     hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
     return tuple(tool for tool in tools if tool.name not in hidden)
-
-
-# ------------------------------------------------------------------------------------------------ sessions
-
-
-@dataclass(frozen=True, slots=True)
-class _Session:
-    session_id: str
-    journal: SessionWriter | MemoryOnly
-    records: tuple[Record, ...] = ()
-    is_new: bool = True
-    notices: tuple[str, ...] = ()
-
-
-def _session(options: Options, root: Path | None, cwd: Path) -> _Session:
-    clock = SystemClock()
-    if options.resume is not None or options.continue_session:
-        path = (
-            newest_session(root, cwd) if options.resume is None else find_session(root, options.resume, cwd)
-        )
-        opened = reopen_session(path, now=clock.now)
-        found = opened.found
-        notices: list[str] = []
-        if found.unknown:
-            opened.writer.close()
-            raise JournalError(
-                f"`{path}` holds {len(found.unknown)} records of a later version",
-                hint="update ostinato to resume this session",
-            )
-        if found.bad_tail is not None:
-            tail = found.bad_tail
-            notices.append(
-                f"the end of the session file was damaged ({tail.reason}); it lies in {tail.moved_to}"
-            )
-        return _Session(opened.writer.session_id, opened.writer, found.records, False, tuple(notices))
-    session_id = options.session_id or RandomIds().uuid()
-    if not options.keep_session:
-        return _Session(session_id, MemoryOnly())
-    started = start_session(root, cwd, session_id, now=clock.now)
-    if isinstance(started, Unkept):
-        return _Session(session_id, started.journal, notices=(started.reason,))
-    return _Session(session_id, started)
-
-
-def _spill_folder(root: Path | None, cwd: Path, session: _Session) -> Path | None:
-    if root is None or isinstance(session.journal, MemoryOnly):
-        return None
-    return project_folder(root, cwd) / session.session_id / "tool-results"
-
-
-def _opened_history(session: _Session, setting: Setting, ids: RandomIds) -> History:
-    """The history as the model will see it: what was kept, with an answer to every call that a crash left open."""
-    history = History.fold(session.records)
-    if session.is_new:
-        added: tuple[Record, ...] = (
-            SessionStarted(session.session_id, str(setting.workspace.cwd), setting.model.id, VERSION),
-        )
-    else:
-        added = answers(open_calls(session.records), uuid=ids.uuid, content_hash=_content_hash)
-    for record in added:
-        session.journal.write(record)
-    return history.extend(added)
-
-
-def _content_hash(path: str) -> str | None:
-    """SHA-256 of the file's bytes now; empty if there is no file, None if it cannot be read."""
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except FileNotFoundError:
-        return ""
-    except OSError:
-        return None

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 
+from ostinato.codec import sanitise
 from ostinato.engine.written import WrittenRecords
 from ostinato.errors import UsageError
 from ostinato.events import Event
@@ -95,7 +96,7 @@ class Conversation:
             )
         if self._run is not None:
             raise UsageError("a query of this conversation is still running", hint="wait for it, or abort it")
-        self._write(user_prompt(self._deps.ids.uuid(), prompt))
+        self._write(user_prompt(self._deps.ids.uuid(), sanitise(prompt)))
 
     def _write(self, record: Record) -> None:
         self._deps.journal.write(record)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ostinato.codec import sanitise
 from ostinato.errors import OstinatoError
 from ostinato.loop import results
 from ostinato.loop.cancellation import is_being_cancelled
@@ -144,7 +145,7 @@ def _mapped(call: Prepared, returned: ToolOutcome | str, cap: int | None) -> Cal
 
 
 def _bounded(text: str, limit: int) -> str:
-    clean = text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    clean = sanitise(text)
     if len(clean) <= limit:
         return clean
     head = limit * 2 // 3

@@ -12,14 +12,13 @@ from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
-from ostinato.loop.request import max_output_tokens
+from ostinato.loop.request import RequestBuilder, max_output_tokens
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.failed import failed, media_rejected, overflowed, refused, truncated
 from ostinato.loop.transitions.step import End, Step, all_shown
 from ostinato.loop.transitions.used_tools import used_tools
 from ostinato.loop.turn import QueryNotes, take_turn
-from ostinato.normalise.normaliser import Normaliser
 from ostinato.records import Ended
 from ostinato.state import (
     Aborted,
@@ -54,11 +53,11 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger) -> QueryEn
     state = initial_state(
         params.messages, context, max_output_tokens_override=params.max_output_tokens_override
     )
-    normaliser = Normaliser(context.model, strict=params.config.normalise_strictly)
+    requests = RequestBuilder(params)
     notes = QueryNotes()
     while True:
         state = await _prepared(state, deps, ledger)
-        outcome = await take_turn(state, params, deps, ledger, normaliser, notes)
+        outcome = await take_turn(state, params, deps, ledger, requests, notes)
         step = await _step(state, outcome, params, deps)
         await ledger.record_then_emit(*all_shown(step.added))
         if isinstance(step, End):

@@ -13,9 +13,8 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
-from ostinato.loop.request import build_request
+from ostinato.loop.request import RequestBuilder
 from ostinato.messages import NO_USAGE, AssistantMessage, Text, ToolUse, Usage
-from ostinato.normalise.normaliser import Normaliser
 from ostinato.records import Continued
 from ostinato.state import (
     Aborted,
@@ -43,11 +42,11 @@ class QueryNotes:
 
 
 async def take_turn(
-    state: State, params: QueryParams, deps: Deps, ledger: Ledger, normaliser: Normaliser, notes: QueryNotes
+    state: State, params: QueryParams, deps: Deps, ledger: Ledger, requests: RequestBuilder, notes: QueryNotes
 ) -> Outcome:
     """Every call of the turn has exactly one result when this returns or raises; no task of it is left."""
     context = state.tool_use_context
-    request = build_request(state, params, normaliser)
+    request = requests.build(state)
     reply = Reply(context.model.id)
     outcome: Outcome = Aborted()
     await ledger.emit(RequestStart(request.model, state.turn_count))

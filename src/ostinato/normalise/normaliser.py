@@ -44,6 +44,7 @@ class Normaliser:
         self._closed: list[Message] | None = None
         self._consumed = 0
         self._fold = _Fold(facts)
+        self._first: tuple[RequestMessage, str, RequestMessage] | None = None
 
     def request_messages(self, history: History, user_context: str = "") -> list[RequestMessage]:
         """What to send for this history. Raises IllegalHistory in strict mode if anything had to be repaired."""
@@ -55,13 +56,23 @@ class Normaliser:
         fold = self._fold.fork()
         for message in history.tail:
             fold.push(message)
-        messages = fold.finish(user_context)
+        messages = self._with_context(fold.finish(), user_context)
         if self._strict and fold.repairs:
             raise IllegalHistory(tuple(fold.repairs))
         found = problems(messages) if self._strict else ()
         if found:
             raise IllegalHistory(found)
         return messages
+
+    def _with_context(self, messages: list[RequestMessage], user_context: str) -> list[RequestMessage]:
+        """The first message with the context is the same object as long as neither changes."""
+        first = messages[0] if messages else None
+        if first is not None and self._first is not None and self._first[:2] == (first, user_context):
+            return [self._first[2], *messages[1:]]
+        with_context = prepend_user_context(messages, user_context)
+        if first is not None:
+            self._first = (first, user_context, with_context[0])
+        return with_context
 
 
 class _Fold:
@@ -149,7 +160,7 @@ class _Fold:
             f"the call `{c}` has two results" for c in self.open_calls if answers.count(c) > 1
         )
 
-    def finish(self, user_context: str) -> list[RequestMessage]:
+    def finish(self) -> list[RequestMessage]:
         self._close_assistant()
         self._close_user()
         messages = self.done
@@ -159,7 +170,7 @@ class _Fold:
             messages.insert(0, RequestMessage("user", (Text(CONTINUES),)))
         if self.media > MAX_MEDIA:
             messages = _with_media_capped(messages, self.media - MAX_MEDIA)
-        return prepend_user_context(messages, user_context)
+        return messages
 
 
 def prepend_user_context(messages: list[RequestMessage], user_context: str) -> list[RequestMessage]:

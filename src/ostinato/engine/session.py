@@ -1,0 +1,97 @@
+"""The session of a conversation: a new one, or one that goes on, with an answer to every call that a crash left open."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.engine.clock import RandomIds, SystemClock
+from ostinato.engine.options import Options
+from ostinato.errors import JournalError
+from ostinato.history import History
+from ostinato.journal.opening import OpenedSession
+from ostinato.journal.places import project_folder
+from ostinato.journal.read import Scan
+from ostinato.journal.resume import answers, open_calls
+from ostinato.journal.sessions import find_session, newest_session, resume_session, start_session
+from ostinato.journal.unkept import MemoryOnly, Unkept
+from ostinato.journal.write import SessionWriter
+from ostinato.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Where records go, what was there before, and what the user should know of it."""
+
+    session_id: str
+    journal: SessionWriter | MemoryOnly
+    records: tuple[Record, ...] = ()
+    is_new: bool = True
+    notices: tuple[str, ...] = ()
+
+
+def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
+    """Raises UsageError (no such session) and JournalError (in use, taken, of a later version)."""
+    if options.resume is not None:
+        return _resumed(find_session(root, options.resume, cwd))
+    if options.continue_session:
+        return _resumed(newest_session(root, cwd))
+    session_id = options.session_id or RandomIds().uuid()
+    if not options.keep_session:
+        return Session(session_id, MemoryOnly())
+    started = start_session(root, cwd, session_id, now=SystemClock().now)
+    if isinstance(started, Unkept):
+        return Session(session_id, started.journal, notices=(started.reason,))
+    return Session(session_id, started)
+
+
+def _resumed(path: Path) -> Session:
+    opened = resume_session(path, now=SystemClock().now)
+    if isinstance(opened, OpenedSession):
+        journal, found, notices = opened.writer, opened.found, ()
+    else:
+        journal, found, notices = opened.journal, opened.found, (opened.reason,)
+    if found.unknown:
+        journal.close()
+        raise JournalError(
+            f"`{path}` holds {len(found.unknown)} records of a later version",
+            hint="update ostinato to resume this session",
+        )
+    session_id = found.session_id or path.stem
+    return Session(session_id, journal, found.records, False, (*notices, *_damage(found)))
+
+
+def _damage(found: Scan) -> Iterable[str]:
+    tail = found.bad_tail
+    if tail is not None:
+        where = f"; it lies in `{tail.moved_to}`" if tail.moved_to else ""
+        yield f"the end of the session file was damaged ({tail.reason}){where}"
+    if found.lost:
+        yield f"{len(found.lost)} long results of the session are missing; their beginnings are kept"
+
+
+def spill_folder(root: Path | None, cwd: Path, session: Session) -> Path | None:
+    """Where output that is too long for a result is kept whole; None if nothing is kept."""
+    if root is None or isinstance(session.journal, MemoryOnly):
+        return None
+    return project_folder(root, cwd) / session.session_id / "tool-results"
+
+
+def opened_history(session: Session, first: Record) -> History:
+    """The history as the model will see it. `first` is written to a new session; a resumed one gets its missing answers."""
+    added: tuple[Record, ...] = (first,)
+    if not session.is_new:
+        added = answers(open_calls(session.records), uuid=RandomIds().uuid, content_hash=_content_hash)
+    for record in added:
+        session.journal.write(record)
+    return History.fold(session.records).extend(added)
+
+
+def _content_hash(path: str) -> str | None:
+    """SHA-256 of the file's bytes now; empty if there is no file, None if it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None
