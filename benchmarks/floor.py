@@ -1,7 +1,7 @@
 """The two floors: what a loop costs that has no engine around it. Neither checks, asks, records, repairs or survives anything.
 
 (a) `standard`: the bare standard library, `http.client`, `json` and `subprocess.run`. As a script (`python
-benchmarks/floor.py URL PROMPT`) it is the floor of a cold start, so nothing else is imported at the top.
+benchmarks/floor.py standard URL`) it is the floor of a cold start, so nothing else is imported at the top.
 (b) `same_libraries`: the libraries that ostinato stands on, anyio, httpx2 and msgspec, put together by hand.
 """
 
@@ -186,5 +186,20 @@ def wire_decoder() -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(event).decode
 
 
+def main_same_libraries(url: str) -> None:
+    import anyio
+
+    async def run() -> None:
+        agent = SameLibraries(url, {})
+        async for _ in agent.run("hi"):
+            pass
+        await agent.aclose()
+
+    anyio.run(run)
+
+
 if __name__ == "__main__":
-    print("".join(Standard(sys.argv[1]).run(sys.argv[2])))
+    if sys.argv[1] == "same_libraries":
+        main_same_libraries(sys.argv[2])
+    else:
+        print("".join(Standard(sys.argv[2]).run("hi")))

@@ -54,7 +54,8 @@ class FirstRequest:
         self._wire = ScriptedWire(self._seen)
 
     def _seen(self) -> None:
-        self._cpu_s = cpu_so_far_s(self._pid)
+        if self._pid:
+            self._cpu_s = cpu_so_far_s(self._pid)
 
     def url(self) -> str:
         self._runs += 1
@@ -69,8 +70,8 @@ class FirstRequest:
             raise RuntimeError(f"{command} exited with {process.returncode}")
         return self._cpu_s
 
-    def floor(self) -> float:
-        return self.of(str(ROOT / "benchmarks" / "floor.py"), self.url(), "hi", env=bare_env(self._folder))
+    def floor(self, which: str) -> float:
+        return self.of(str(ROOT / "benchmarks" / "floor.py"), which, self.url(), env=bare_env(self._folder))
 
     def command(self) -> list[str]:
         return [str(self.python.with_name("ostinato")), "-p", "hi", "--model", MODEL]
@@ -114,9 +115,10 @@ def measured(rounds: int) -> list[Figure]:
             lambda: cpu(python, "-c", "import ostinato"),
             lambda: cpu(python, "-c", "from ostinato import query"),
         )
-        floor, ours, library = alternate(
+        floor, same, ours, library = alternate(
             rounds,
-            first.floor,
+            lambda: first.floor("standard"),
+            lambda: first.floor("same_libraries"),
             first.ostinato,
             lambda: first.of("-c", LIBRARY, env=first.env() | {"MODEL": MODEL}),
         )
@@ -124,6 +126,7 @@ def measured(rounds: int) -> list[Figure]:
         Figure("`ostinato --version` / `python -c pass`, CPU", version / nothing, "×", 2.0, _ms(version, nothing)),
         Figure("`import ostinato` / `python -c pass`, CPU", imported / nothing, "×", None, _ms(imported, nothing)),
         Figure("`from ostinato import query`, added CPU", (named - nothing) * 1e3, "ms"),
+        Figure("floor (b) to its first request / floor (a), CPU", same / floor, "×", None, _ms(same, floor)),
         Figure("`query()` to its first request / floor (a), CPU", library / floor, "×", None, _ms(library, floor)),
         Figure("`ostinato -p` to its first request / floor (a), CPU", ours / floor, "×", 4.0, _ms(ours, floor)),
     ]  # fmt: skip
