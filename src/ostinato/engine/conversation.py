@@ -1,7 +1,9 @@
 """One conversation: its history, its journal, and one query at a time."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from ostinato.codec import sanitise
 from ostinato.engine.written import WrittenRecords
@@ -22,8 +24,7 @@ from ostinato.tool import Tool
 MAX_PROMPT_CHARACTERS = 10_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What stays the same for a whole conversation."""
 
     session_id: str

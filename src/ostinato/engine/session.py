@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.options import Options
@@ -19,8 +20,7 @@ from ostinato.journal.write import SessionWriter
 from ostinato.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """Where records go, what was there before, and what the user should know of it."""
 
     session_id: str

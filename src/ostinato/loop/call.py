@@ -4,8 +4,10 @@ The steps before `run` may wait for a person and hold no gate; the executor admi
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from ostinato.codec import sanitise
 from ostinato.errors import OstinatoError
@@ -22,8 +24,7 @@ from ostinato.tool_input import InvalidInput, checked_input
 CallOutcome = Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A call that is known, valid and not yet asked for."""
 
     tool: Tool
@@ -33,8 +34,7 @@ class Prepared:
     is_read_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CallEnd:
+class CallEnd(msgspec.Struct, frozen=True):
     """How a call ended: the result for the model, the outcome for the record."""
 
     result: ToolResult

@@ -4,8 +4,10 @@ The loop holds no hidden state: all that a pass leaves to the next is in `State`
 reason, or the query ends in one `Terminal` with a reason; both are written before they are shown.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
+
+import msgspec
 
 from ostinato.events import Terminal, Transition
 from ostinato.history import History
@@ -39,8 +41,7 @@ from ostinato.state import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class QueryEnd:
+class QueryEnd(msgspec.Struct, frozen=True):
     """How a query ended, and the conversation it leaves."""
 
     terminal: Terminal

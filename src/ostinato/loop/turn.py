@@ -1,8 +1,7 @@
 """One turn: call the model, run the tools it asks for while it still speaks, and name how the turn ended."""
 
-from dataclasses import dataclass, field
-
 import anyio
+import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
@@ -32,12 +31,11 @@ from ostinato.state import (
 )
 
 
-@dataclass(slots=True)
-class QueryNotes:
+class QueryNotes(msgspec.Struct):
     """What a query gathers over its passes for its `Terminal`; no decision reads it."""
 
-    transitions: list[Continued] = field(default_factory=list[Continued])
-    denials: list[Denial] = field(default_factory=list[Denial])
+    transitions: list[Continued] = msgspec.field(default_factory=list[Continued])
+    denials: list[Denial] = msgspec.field(default_factory=list[Denial])
     usage: Usage = NO_USAGE
 
 
