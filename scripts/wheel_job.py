@@ -27,7 +27,15 @@ def main(command: str) -> int:
                 "ANTHROPIC_API_KEY": "x",
             }
             ended = subprocess.run(
-                [command, "-p", "change one to two", "--permission-mode", "acceptEdits", "--model", "claude-sonnet-4-5"],
+                [
+                    command,
+                    "-p",
+                    "change one to two",
+                    "--permission-mode",
+                    "acceptEdits",
+                    "--model",
+                    "claude-sonnet-4-5",
+                ],
                 cwd=work,
                 env=environment,
                 stdin=subprocess.DEVNULL,

@@ -100,7 +100,9 @@ def test_importing_the_package_and_asking_its_version_load_nothing_heavy(what: s
 
 @pytest.mark.process
 def test_the_engine_is_loaded_without_http_and_click():
-    listing = "import ostinato; ostinato.query; import sys; print(sorted(set(sys.modules) & {'httpx2', 'click'}))"
+    listing = (
+        "import ostinato; ostinato.query; import sys; print(sorted(set(sys.modules) & {'httpx2', 'click'}))"
+    )
     ended = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tool_folder import ToolFolder
+from tests.tools.tool_folder import ToolFolder
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tool_folder import ToolFolder
+from tests.tools.tool_folder import ToolFolder
 
 from ostinato.processes import ProcessResult
 from ostinato.testing.fake_workspace import FakeWorkspace, played

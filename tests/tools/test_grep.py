@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tool_folder import ToolFolder
+from tests.tools.tool_folder import ToolFolder
 
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.tool import Access

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tool_folder import ToolFolder
+from tests.tools.tool_folder import ToolFolder
 
 from ostinato.messages import Image
 from ostinato.ports import SeenFile

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tool_folder import RacedWorkspace, ToolFolder
+from tests.tools.tool_folder import RacedWorkspace, ToolFolder
 
 from ostinato.ports import SeenFile
 from ostinato.testing.fake_workspace import FakeWorkspace

@@ -71,9 +71,8 @@ async def run_process(
     Longer output also goes whole to a file in `spill_dir`, up to 256 MiB (with `separate_stderr` only standard
     output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
 
-    `exit_code` is negative for a signal the child died of. At `timeout_s` the tree gets SIGTERM and a second later
-    SIGKILL, on cancellation SIGKILL at once. What a command leaves running when it exits still belongs to it while it
-    holds its output, and ends at the same deadline; what has its output elsewhere is left alone.
+    `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation
+    SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline.
 
     Raises UsageError when the child cannot be started: no such program or folder, not executable, arguments too long.
     """
@@ -82,7 +81,6 @@ async def run_process(
     output, stderr = OutputWindow(max_output_bytes, spill), OutputWindow(max_output_bytes)
     process, pipes, tree = _start(argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin)
     run = _Run(process, tree, dict(zip(pipes, (output, stderr), strict=False)), on_output)
-    deadline_s = started_s + timeout_s
     is_done = is_own_end = False
     try:
         with anyio.move_on_after(timeout_s):
@@ -92,7 +90,7 @@ async def run_process(
         run.report(is_last=True)
         is_done = True
     finally:
-        run.close(leftovers_until_s=deadline_s if is_done and is_own_end else None)
+        run.close(leftovers_until_s=started_s + timeout_s if is_done and is_own_end else None)
         if spill is not None:
             spill.close() if is_done else spill.discard()
     return ProcessResult(
