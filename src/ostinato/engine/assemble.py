@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.conversation import Conversation, Setting
-from ostinato.engine.gate import Gate
+from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import choose_model
 from ostinato.engine.options import Options
 from ostinato.engine.prompt import system_blocks, user_context
@@ -16,7 +16,6 @@ from ostinato.engine.session import open_session, opened_history, spill_folder
 from ostinato.errors import UsageError
 from ostinato.journal.places import data_root
 from ostinato.loop.deps import Deps
-from ostinato.permissions.read_only import is_read_only_shell
 from ostinato.permissions.rules import Rule, parse_rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts

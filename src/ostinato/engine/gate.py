@@ -1,6 +1,7 @@
 """The permission gate as the loop sees it: the pure decision first, then the caller's word, and without a caller a no.
 
 Everything that could not be decided is denied when nobody can be asked, and the model is told why.
+What decides is loaded with the first call, while the reply still streams, so that no start waits for it.
 """
 
 from collections.abc import Mapping
@@ -12,11 +13,6 @@ import anyio
 
 from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked
-from ostinato.permissions.call_paths import mentioned_paths
-from ostinato.permissions.decision import decide
-from ostinato.permissions.explanation import explain
-from ostinato.permissions.path_resolution import resolve_paths
-from ostinato.permissions.shell_reader import read_command
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Workspace
 
@@ -37,6 +33,9 @@ class Gate:
         self._asking = anyio.Lock()
 
     async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+        from ostinato.permissions.decision import decide  # ruff: ignore[import-outside-top-level] - see the module's docstring
+        from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
+
         verdict = decide(self._facts(query), self._policy)
         match verdict:
             case Allow():
@@ -49,6 +48,8 @@ class Gate:
                 assert_never(verdict)
 
     async def _asked(self, query: PermissionQuery, verdict: Ask) -> Allowed | Denied:
+        from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
+
         reason = _reason(verdict)
         if self._can_use_tool is None:
             text = (
@@ -88,6 +89,10 @@ def call_facts(
     paths: tuple[tuple[Path, ...], tuple[Path, ...]],
 ) -> CallFacts:
     """The facts of a call with every path it mentions resolved; `paths` are what it reads and what it writes."""
+    from ostinato.permissions.call_paths import mentioned_paths  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.permissions.path_resolution import resolve_paths  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.permissions.shell_reader import read_command  # ruff: ignore[import-outside-top-level] - as above
+
     command = call_input.get("command") if tool_name == "Bash" else None
     reads, writes = paths
     facts = CallFacts(
@@ -102,6 +107,13 @@ def call_facts(
         shell=read_command(command) if isinstance(command, str) else None,
     )
     return replace(facts, resolved=resolve_paths(mentioned_paths(facts)))
+
+
+def is_read_only_shell(command: str) -> bool:
+    """Whether everything that the shell could run is proven to only read."""
+    from ostinato.permissions import read_only  # ruff: ignore[import-outside-top-level] - as above
+
+    return read_only.is_read_only_shell(command)
 
 
 def _is_read_only(query: PermissionQuery) -> bool:

@@ -37,7 +37,6 @@ from ostinato.providers.anthropic_wire import (
     WireUsage,
 )
 from ostinato.providers.calls import CallIds, finished_call
-from ostinato.providers.classify import classify_anthropic, classify_anthropic_event
 from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import decode_event, encode
 from ostinato.providers.sse import ServerSentEvent
@@ -90,6 +89,8 @@ class AnthropicModel:
         await self._client.aclose()
 
     def _classify(self, failure: HttpFailure) -> ModelError:
+        from ostinato.providers.classify import classify_anthropic  # ruff: ignore[import-outside-top-level] - only failures need it
+
         return classify_anthropic(failure, self._facts)
 
 
@@ -290,6 +291,8 @@ class AnthropicReply:
         return [*events, MessageStop(reason, self._usage, self._stop_reason)]
 
     def _error(self, wire: WireEvent) -> list[AnyModelEvent]:
+        from ostinato.providers.classify import classify_anthropic_event  # ruff: ignore[import-outside-top-level] - as above
+
         raise classify_anthropic_event(bytes(wire.error), self._facts, request_id=wire.request_id or "")
 
     def _add_usage(self, usage: WireUsage | None) -> None:

@@ -4,14 +4,16 @@ The environment is the caller's mapping; nothing here or below looks at the proc
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import ConfigurationError
 from ostinato.ports import ModelFacts
-from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.catalogue import DEFAULT_MODELS, facts_of, full_name
 from ostinato.providers.exchange import HttpSettings
-from ostinato.providers.openai_chat import OpenAIChatModel
+
+if TYPE_CHECKING:
+    from ostinato.providers.anthropic import AnthropicModel
+    from ostinato.providers.openai_chat import OpenAIChatModel
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -26,7 +28,7 @@ def model_from_environment(
     overrides: Mapping[str, Any] | None = None,
     *,
     extra_headers: Mapping[str, str] | None = None,
-) -> AnthropicModel | OpenAIChatModel:
+) -> "AnthropicModel | OpenAIChatModel":
     """The model `name` (see `catalogue.full_name`), or without a name the default of the provider whose key is there.
 
     `overrides` change what is known of the model (`catalogue.FactOverrides`). A base URL without a key is a server of
@@ -47,7 +49,9 @@ def model_from_environment(
             )
 
 
-def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> AnthropicModel:
+def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> "AnthropicModel":
+    from ostinato.providers.anthropic import AnthropicModel  # ruff: ignore[import-outside-top-level] - a wire loads when it is chosen
+
     key, token = _value(environment, "ANTHROPIC_API_KEY"), _value(environment, "ANTHROPIC_AUTH_TOKEN")
     base_url = _value(environment, "ANTHROPIC_BASE_URL")
     if not (key or token or base_url):
@@ -57,7 +61,9 @@ def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: Http
     )
 
 
-def _openai(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> OpenAIChatModel:
+def _openai(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> "OpenAIChatModel":
+    from ostinato.providers.openai_chat import OpenAIChatModel  # ruff: ignore[import-outside-top-level] - as above
+
     key, base_url = _value(environment, "OPENAI_API_KEY"), _value(environment, "OPENAI_BASE_URL")
     if not (key or base_url):
         raise _no_key(facts, "OPENAI_API_KEY", "OPENAI_BASE_URL")

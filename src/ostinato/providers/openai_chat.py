@@ -23,7 +23,6 @@ from ostinato.messages import ProviderState, Text, Thinking, Usage
 from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.providers.address import endpoint_url
 from ostinato.providers.calls import CallIds
-from ostinato.providers.classify import classify_openai, classify_openai_event
 from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import decode_event
 from ostinato.providers.openai_calls import StreamedCalls
@@ -83,6 +82,8 @@ class OpenAIChatModel:
         await self._client.aclose()
 
     def _classify(self, failure: HttpFailure) -> ModelError:
+        from ostinato.providers.classify import classify_openai  # ruff: ignore[import-outside-top-level] - only failures need it
+
         return classify_openai(failure, self._facts)
 
 
@@ -139,6 +140,8 @@ class OpenAIChatReply:
             chunk = decode_event(CHUNK_DECODER, data)
         error = bytes(chunk.error)
         if is_error or error not in {b"", b"null"}:
+            from ostinato.providers.classify import classify_openai_event  # ruff: ignore[import-outside-top-level] - as above
+
             raise classify_openai_event(error or data, self._facts, request_id=self._response_id)
         self._take_usage(chunk.usage)
         if not self._response_id:

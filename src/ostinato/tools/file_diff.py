@@ -1,6 +1,5 @@
 """A unified diff for front ends, bounded in time and size: common ends are cut off before the costly comparison."""
 
-import difflib
 import re
 from collections.abc import Sequence
 from itertools import takewhile
@@ -47,6 +46,8 @@ def _equal_count(old: Sequence[str], new: Sequence[str]) -> int:
 
 def _compare(old: Sequence[str], new: Sequence[str], path: str) -> list[str]:
     if max(len(old), len(new)) <= MAX_COMPARED_LINES:
+        import difflib  # ruff: ignore[import-outside-top-level] - only changes of files need it, no start does
+
         return list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=CONTEXT_LINES))
     hunk = f"@@ -1,{len(old)} +1,{len(new)} @@"
     removed, added = (f"-{line}" for line in old), (f"+{line}" for line in new)
