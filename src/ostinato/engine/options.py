@@ -1,7 +1,6 @@
 """Everything a caller may choose for a conversation; what is left out has the default that most people want."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -48,11 +47,10 @@ CanUseTool = Callable[[PermissionAsked], Awaitable[Allow | Deny]]
 """Asked for every call that no rule allows or denies. May take as long as it wants; an abort ends the wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """How a conversation is set up. Paths are resolved when it opens; `environment` None is this process's own."""
 
-    cwd: Path = field(default_factory=Path.cwd)
+    cwd: Path = msgspec.field(default_factory=Path.cwd)
     model: str | Model | None = None
     tools: Sequence[Tool] | None = None
     extra_tools: Sequence[Tool] = ()
@@ -70,7 +68,7 @@ class Options:
     keep_session: bool = True
     temperature: float | None = None
     max_output_tokens: int | None = None
-    model_overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     environment: Mapping[str, str] | None = None
     config: QueryConfig = DEFAULT_CONFIG
 

@@ -55,7 +55,7 @@ def options_from(given: QueryOptions) -> Options:
 
 
 def _known(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    unknown = sorted(set(given) - set(Options.__dataclass_fields__))
+    unknown = sorted(set(given) - set(Options.__struct_fields__))
     if unknown:
         raise TypeError(f"query() has no option `{unknown[0]}`")
     return given
