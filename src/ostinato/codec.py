@@ -5,6 +5,7 @@ What comes out is always valid UTF-8: half a surrogate pair becomes U+FFFD. What
 """
 
 import zlib
+from functools import cache
 from typing import Any, Final, Literal, assert_never, cast
 
 import msgspec
@@ -27,9 +28,24 @@ FORMAT: Final = 1
 """Version of the line; a line of a later one is `Unknown`."""
 
 _ENCODER: Final = msgspec.json.Encoder()
-_RECORD: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(Record)
-_EVENT: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
-_MODEL_EVENT: Final[msgspec.json.Decoder[AnyModelEvent]] = msgspec.json.Decoder(AnyModelEvent)
+
+
+# Decoders of large unions take a millisecond each to make, and a new session reads nothing: made when first used.
+
+
+@cache
+def _record_decoder() -> msgspec.json.Decoder[Record]:
+    return msgspec.json.Decoder(Record)
+
+
+@cache
+def _event_decoder() -> msgspec.json.Decoder[Event]:
+    return msgspec.json.Decoder(Event)
+
+
+@cache
+def _model_event_decoder() -> msgspec.json.Decoder[AnyModelEvent]:
+    return msgspec.json.Decoder(AnyModelEvent)
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -54,7 +70,7 @@ def encode(value: object) -> bytes:
 def decode_record(data: bytes) -> Record | Unknown:
     """The record that `encode` made. Raises msgspec.DecodeError for what is not JSON."""
     try:
-        return _RECORD.decode(data)
+        return _record_decoder().decode(data)
     except msgspec.ValidationError:
         return Unknown(data)
 
@@ -62,7 +78,7 @@ def decode_record(data: bytes) -> Record | Unknown:
 def decode_event(data: bytes) -> Event | Unknown:
     """The query event that `encode` made. Raises msgspec.DecodeError for what is not JSON."""
     try:
-        return _EVENT.decode(data)
+        return _event_decoder().decode(data)
     except msgspec.ValidationError:
         return Unknown(data)
 
@@ -70,7 +86,7 @@ def decode_event(data: bytes) -> Event | Unknown:
 def decode_model_event(data: bytes) -> AnyModelEvent | Unknown:
     """The model event that `encode` made. Raises msgspec.DecodeError for what is not JSON."""
     try:
-        return _MODEL_EVENT.decode(data)
+        return _model_event_decoder().decode(data)
     except msgspec.ValidationError:
         return Unknown(data)
 
@@ -167,7 +183,13 @@ class _RecordLine(Envelope, frozen=True, kw_only=True, tag_field="type", tag="os
 
 
 _AnyLine = _UserLine | _AssistantLine | _AttachmentLine | _SystemLine | _RecordLine
-_LINE: Final[msgspec.json.Decoder[_AnyLine]] = msgspec.json.Decoder(_AnyLine)
+
+
+@cache
+def _line_decoder() -> msgspec.json.Decoder[_AnyLine]:
+    return msgspec.json.Decoder(_AnyLine)
+
+
 _ENVELOPE: Final = msgspec.json.Decoder(Envelope)
 
 
@@ -217,7 +239,7 @@ def decode_line(line: bytes) -> SealedLine | ForeignLine | BrokenLine:
     if seal != b',"crc":"%08x"}' % zlib.crc32(body):
         return _unsealed(line)
     try:
-        found = _LINE.decode(line)
+        found = _line_decoder().decode(line)
     except msgspec.ValidationError:
         return _later_version(line)
     if found.v > FORMAT:

@@ -4,7 +4,6 @@ Understands what our tools and most MCP tools use: type, required, properties, a
 does not understand it lets pass; the tool itself, or the server behind it, has the last word.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -67,6 +66,8 @@ def _checked_object(
 
 
 def _unknown(name: str, place: str, properties: Mapping[str, Any], missing: Sequence[str]) -> str:
+    import difflib  # ruff: ignore[import-outside-top-level] - only a misspelled input needs it
+
     candidates = missing or list(properties)
     contained = [other for other in candidates if name and (name in other or other in name)]
     close = contained or difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)

@@ -3,7 +3,6 @@
 What is not known is not made up: an unknown model gets cautious limits and no prices.
 """
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -265,6 +264,8 @@ def _overridden(facts: ModelFacts, overrides: Mapping[str, Any], name: str) -> M
 
 
 def _unknown_name(name: str, provider: str) -> ConfigurationError:
+    import difflib  # ruff: ignore[import-outside-top-level] - only a misspelled name needs it
+
     known = [*ALIASES, "local", *(facts.id for facts in MODELS)]
     near = difflib.get_close_matches(name.lower(), known, 1, 0.6)
     if provider:

@@ -4,7 +4,6 @@ Texts here have `\\n` line ends. White space is forgiven only when asked for, an
 place.
 """
 
-import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -151,6 +150,8 @@ def _not_found(normal: str, old: str, similar: Sequence[int]) -> str:
 
 def _similar_lines(lines: Sequence[str], old: str) -> list[int]:
     """Indexes of up to three lines that resemble the most telling (longest) line of `old`."""
+    import difflib  # ruff: ignore[import-outside-top-level] - only a text that is not there needs it
+
     wanted = max((line.strip() for line in old.split("\n")), key=len)[: 2 * MAX_SHOWN_LINE]
     index_of: dict[str, int] = {}
     for i, line in enumerate(lines):

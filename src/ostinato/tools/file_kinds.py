@@ -1,6 +1,5 @@
 """What a path leads to, found before anything is opened: only regular files are read, and a wrong path is answered with a guess."""
 
-import difflib
 import os
 import stat
 from itertools import islice
@@ -58,6 +57,8 @@ def _special_kind(mode: int) -> str:
 
 
 def _guess(path: Path) -> str:
+    import difflib  # ruff: ignore[import-outside-top-level] - only a misspelled name needs it
+
     parent = path.parent
     if not parent.is_dir():
         existing = next((folder for folder in parent.parents if folder.is_dir()), None)
