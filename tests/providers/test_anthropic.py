@@ -120,7 +120,12 @@ def test_a_call_cut_at_the_output_limit_is_dropped_whether_or_not_the_wire_close
     assert stop_of(got).stop_reason == "max_tokens"
 
 
-@pytest.mark.parametrize("raw", ['{"path": "a', "[1]", '"text"', "nonsense", '{"a":1}{"b":2}'])
+TOO_DEEP = ['{"a":' * depth + "1" + "}" * depth for depth in (102, 800, 100_000)]
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"path": "a', "[1]", '"text"', "nonsense", '{"a":1}{"b":2}', "[" * 100_000, *TOO_DEEP]
+)
 def test_arguments_that_are_no_json_object_are_kept_as_invalid_never_run(raw: str):
     got = events_of(START, opened_call(), arguments(raw), closed(), ended("tool_use"), STOP)
     assert blocks_of(got) == [ToolUse("toolu_1", "Read", {}, invalid_input=raw)]
@@ -207,11 +212,29 @@ def test_redacted_thinking_keeps_its_data():
     assert blocks_of(got) == [RedactedThinking(state)]
 
 
-@pytest.mark.parametrize("call_id", ["", "a b", "toolu_1", "x" * 65, "ü"])
+@pytest.mark.parametrize("call_id", ["", "a b", "toolu_1", "toolu_2\n", "x" * 65, "ü"])
 def test_an_id_that_is_empty_illegal_or_taken_is_replaced_by_a_stable_one(call_id: str):
     history = (RequestMessage("assistant", (ToolUse("toolu_1", "Read", {}),)),)
     got = events_of(START, opened_call(0, call_id), closed(), ended(), STOP, messages=history)
     assert blocks_of(got) == [ToolUse("call_msg_1_0", "Read", {})]
+
+
+@pytest.mark.parametrize(
+    ("name", "legal"),
+    [
+        ("", "unnamed_tool"),
+        ("we ird\n", "we_ird_"),
+        ("mcp.read/file", "mcp_read_file"),
+        ("ü", "_"),
+        ("x" * 500, "x" * 64),
+        ("Read", "Read"),
+    ],
+)
+def test_a_name_that_no_request_may_hold_is_replaced_so_that_the_call_can_be_answered(name: str, legal: str):
+    start = opened(0, type="tool_use", id="toolu_1", name=name, input={})
+    got = events_of(START, start, closed(), ended(), STOP)
+    assert blocks_of(got) == [ToolUse("toolu_1", legal, {})]
+    assert BlockStart(0, "tool_use", "toolu_1", legal) in got
 
 
 def test_two_calls_under_one_id_become_two_ids():
@@ -240,7 +263,7 @@ def test_an_error_event_means_what_its_type_says_and_what_came_before_it_was_giv
     assert blocks_of(got) == [Text("so")]
 
 
-@pytest.mark.parametrize("data", [b"{", b"[]", b'{"type":1}', b"<html>"])
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"type":1}', b"<html>", b'{"x":' + b"[" * 100_000])
 def test_an_event_that_cannot_be_read_is_a_malformed_response(data: bytes):
     error = failure_while_decoding(reply(), [sse(START), b"data: %s\n\n" % data, b"data: {}\n\n"])
     assert error.kind == "malformed_response"

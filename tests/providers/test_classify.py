@@ -130,6 +130,11 @@ def test_long_words_are_cut_and_pages_are_named_by_their_title():
     assert "`Sign in`" in classify_openai(failure(502, page), facts("openai")).message
 
 
+def test_a_refusal_nested_too_deep_to_read_is_a_refusal_still():
+    error = classify_openai(failure(500, b'{"error":' + b"[" * 100_000), facts("openai"))
+    assert (error.kind, error.status) == ("server", 500)
+
+
 @pytest.mark.parametrize(
     ("classify", "provider", "variable"),
     [

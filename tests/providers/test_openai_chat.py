@@ -223,6 +223,26 @@ def test_a_cut_call_that_the_server_calls_complete_is_invalid_and_the_count_tell
     assert stop_of(got).stop_reason == expected
 
 
+@pytest.mark.parametrize(
+    "raw", ["[" * 100_000, '{"a":' * 102 + "1" + "}" * 102, '{"a":' * 800 + "1" + "}" * 800]
+)
+def test_arguments_nested_too_deep_are_kept_as_invalid_never_run(raw: str):
+    got = events_of(calls(piece(0, "a", "f", raw)), chunk(finish="tool_calls"), usage(), DONE)
+    assert blocks_of(got) == [ToolUse("a", "f", {}, invalid_input=raw)]
+
+
+def test_an_event_nested_too_deep_is_a_malformed_response():
+    error = failure_while_decoding(reply(), [b'data: {"x":' + b"[" * 100_000 + b"\n\n"])
+    assert error.kind == "malformed_response"
+
+
+@pytest.mark.parametrize(("name", "legal"), [("we ird\n", "we_ird_"), ("x" * 500, "x" * 64), ("a.b", "a_b")])
+def test_a_name_that_no_request_may_hold_is_replaced_so_that_the_call_can_be_answered(name: str, legal: str):
+    got = events_of(calls(piece(0, "a", name, "{}")), chunk(finish="tool_calls"), DONE)
+    assert blocks_of(got) == [ToolUse("a", legal, {})]
+    assert BlockStart(0, "tool_use", "a", legal) in got
+
+
 def test_missing_and_extra_fields_are_tolerated():
     got = events_of(
         chunk(choices=[], prompt_filter_results=[{"x": 1}]),
@@ -287,7 +307,7 @@ def test_an_error_under_an_event_name_is_an_error_too():
     assert failure_while_decoding(reply(), [stream]).kind == "overloaded"
 
 
-@pytest.mark.parametrize("call_id", ["", "a b", "taken", "x" * 65])
+@pytest.mark.parametrize("call_id", ["", "a b", "taken", "taken_2\n", "x" * 65])
 def test_an_id_that_is_empty_illegal_or_taken_is_replaced_by_a_stable_one(call_id: str):
     history = (RequestMessage("assistant", (ToolUse("taken", "Read", {}),)),)
     got = events_of(calls(piece(0, call_id, "f", "{}")), chunk(finish="stop"), messages=history)

@@ -36,9 +36,9 @@ from ostinato.providers.anthropic_wire import (
     WireEvent,
     WireUsage,
 )
-from ostinato.providers.calls import CallIds, finished_call
+from ostinato.providers.calls import CallIds, finished_call, legal_name
 from ostinato.providers.exchange import HttpFailure, HttpSettings
-from ostinato.providers.lenient_json import decode_event, encode
+from ostinato.providers.lenient_json import Unreadable, decode_event, encode
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import anthropic_stop_reason
 from ostinato.providers.streaming import LazyClient, stream_reply
@@ -142,7 +142,7 @@ class AnthropicReply:
                 continue
             try:
                 wire = decode(event.data)
-            except msgspec.MsgspecError:
+            except Unreadable:
                 wire = decode_event(EVENT_DECODER, event.data)
             reader = readers.get(wire.type)
             if reader is not None:
@@ -187,7 +187,7 @@ class AnthropicReply:
     def _open_call(self, wire_index: int, started: WireBlock) -> list[AnyModelEvent]:
         index = self._next_index
         call_id = self._call_ids.take(started.id or "", response_id=self._response_id, index=index)
-        block = OpenBlock(index, "tool_use", call_id, started.name or "")
+        block = OpenBlock(index, "tool_use", call_id, legal_name(started.name or ""))
         if started.input:
             block.parts.append(encode(started.input).decode())
         return self._open(wire_index, block, BlockStart(index, "tool_use", call_id, block.name))

@@ -1,6 +1,7 @@
-"""Tool calls as replies bring them: under ids that keep every later request legal, with arguments that are an object.
+"""Tool calls as replies bring them: under ids and names that keep every later request legal, with arguments that are an
+object.
 
-A provider's own id is kept while it is legal and unique in the request; any other is replaced.
+A provider's own id is kept while it is legal and unique in the request, a name while it is legal; any other is replaced.
 """
 
 import re
@@ -10,8 +11,14 @@ from ostinato.messages import ToolUse
 from ostinato.ports import RequestMessage
 from ostinato.providers.lenient_json import parse_object
 
-LEGAL_ID = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+MAX_CHARACTERS = 64
+LEGAL_ID = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_CHARACTERS}}}")
+"""Of ids and of names: what both wires take back."""
+
 ILLEGAL_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
+
+NAMELESS = "unnamed_tool"
+"""Stands in for a name that never came: the call is then answered as unknown, under a name that is legal to send back."""
 
 
 class CallIds:
@@ -27,7 +34,7 @@ class CallIds:
         taken = self._taken if self._taken is not None else _call_ids(self._messages)
         self._taken = taken
         call_id = proposed
-        if not LEGAL_ID.match(proposed) or proposed in taken:
+        if not LEGAL_ID.fullmatch(proposed) or proposed in taken:
             stem = f"call_{ILLEGAL_CHARACTERS.sub('', response_id)[-40:]}_{index}"
             call_id, attempt = stem, 0
             while call_id in taken:
@@ -37,8 +44,14 @@ class CallIds:
         return call_id
 
 
+def legal_name(name: str) -> str:
+    """The name as it may be sent back: a model may call what no tool can be named, and is answered all the same."""
+    return ILLEGAL_CHARACTERS.sub("_", name[:MAX_CHARACTERS]) or NAMELESS
+
+
 def finished_call(call_id: str, name: str, arguments: str) -> ToolUse:
     """The call as the model completed it; text that is no JSON object is kept aside, and the call will not run."""
+    name = legal_name(name)
     if not arguments.strip():
         return ToolUse(call_id, name, {})
     parsed = parse_object(arguments)

@@ -298,7 +298,7 @@ def _said(body: bytes, headers: Mapping[str, str]) -> Said:
     header_id = headers.get("request-id") or headers.get("x-request-id") or ""
     try:
         decoded: object = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Said(_page_text(body), "", header_id)
     fields = _fields(decoded)
     inner = fields.get("error", fields)

@@ -4,7 +4,7 @@ Whatever comes in or goes out, the strings of the engine and the bytes on the wi
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -12,6 +12,12 @@ import msgspec
 from ostinato.errors import ModelError
 
 Wire = TypeVar("Wire")
+
+MAX_NESTING = 100
+"""Deeper objects are not read: whoever encodes, checks or shows one recurses too, and Python ends that near a thousand."""
+
+Unreadable = (msgspec.MsgspecError, RecursionError)
+"""What a decoder raises for bytes that say nothing; the second for brackets a thousand deep."""
 
 
 def valid_text(text: str) -> str:
@@ -37,7 +43,7 @@ def decode_event(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
     """`decode_as` for an event of a reply. Raises `ModelError` (`malformed_response`)."""
     try:
         return decode_as(decoder, data)
-    except msgspec.MsgspecError as error:
+    except Unreadable as error:
         raise ModelError(
             f"an event of the reply cannot be read ({error}): `{data[:200].decode('utf-8', 'replace')}`",
             kind="malformed_response",
@@ -54,16 +60,36 @@ def encode(value: object) -> bytes:
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that `text` holds, or None if it holds no complete object."""
+    """The JSON object that `text` holds, or None if it holds no complete object, or one nested deeper than `MAX_NESTING`."""
     data = valid_text(text).encode()
     try:
         value: object = msgspec.json.decode(data)
+    except RecursionError:
+        return None
     except msgspec.DecodeError:
         repaired = _repaired(data)
         if repaired is None:
             return None
         value = msgspec.json.decode(repaired)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or _nests_too_deep(cast("object", value)):
+        return None
+    return cast("dict[str, Any]", value)
+
+
+def _nests_too_deep(value: object) -> bool:
+    """Level by level, so that it does not recurse itself."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [item for part in level for item in _items(part) if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _items(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value)
 
 
 def _repaired(data: bytes) -> bytes | None:

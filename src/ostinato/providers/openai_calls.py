@@ -7,12 +7,9 @@ another begins, or with the reply.
 import msgspec
 
 from ostinato.events import AnyModelEvent, BlockStart, BlockStop, InputJsonDelta
-from ostinato.providers.calls import CallIds, finished_call
+from ostinato.providers.calls import CallIds, finished_call, legal_name
 from ostinato.providers.lenient_json import encode, parse_object
 from ostinato.providers.openai_wire import WireCall, WireFunction
-
-NAMELESS = "unnamed_tool"
-"""Stands in for a name that never came: the call is then answered as unknown, under a name that is legal to send back."""
 
 
 class StreamedCall(msgspec.Struct):
@@ -76,7 +73,6 @@ class StreamedCalls:
             if call.is_done or (is_cut and not call.is_whole):
                 continue
             if call.index < 0:
-                call.name = NAMELESS
                 events += self._start(call, response_id, next_index)
                 next_index += 1
             events.append(self._stop(call))
@@ -101,7 +97,7 @@ class StreamedCalls:
     def _start(self, call: StreamedCall, response_id: str, index: int) -> list[AnyModelEvent]:
         call.index = index
         call.tool_use_id = self._call_ids.take(call.wire_id, response_id=response_id, index=index)
-        start = BlockStart(index, "tool_use", call.tool_use_id, call.name)
+        start = BlockStart(index, "tool_use", call.tool_use_id, legal_name(call.name))
         text = "".join(call.parts)
         return [start, InputJsonDelta(index, text)] if text else [start]
 

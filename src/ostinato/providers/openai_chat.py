@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from uuid import uuid4
 
-import msgspec
-
 from ostinato.errors import ModelError
 from ostinato.events import (
     AnyModelEvent,
@@ -24,7 +22,7 @@ from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.providers.address import endpoint_url
 from ostinato.providers.calls import CallIds
 from ostinato.providers.exchange import HttpFailure, HttpSettings
-from ostinato.providers.lenient_json import decode_event
+from ostinato.providers.lenient_json import Unreadable, decode_event
 from ostinato.providers.openai_calls import StreamedCalls
 from ostinato.providers.openai_wire import (
     CHUNK_DECODER,
@@ -136,7 +134,7 @@ class OpenAIChatReply:
     def _take(self, data: bytes, into: list[AnyModelEvent], *, is_error: bool) -> None:
         try:
             chunk = CHUNK_DECODER.decode(data)
-        except msgspec.MsgspecError:
+        except Unreadable:
             chunk = decode_event(CHUNK_DECODER, data)
         error = bytes(chunk.error)
         if is_error or error not in {b"", b"null"}:
