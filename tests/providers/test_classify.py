@@ -147,7 +147,7 @@ def test_hints_say_what_to_do(classify: Any, provider: str, variable: str):
         return classify(failure(status, body, headers), facts(provider)).hint
 
     assert variable in hint(401, b"")
-    assert "ostinato models" in hint(404, openai("the model x does not exist"))
+    assert "name of the model" in hint(404, openai("the model x does not exist"))
     assert "base URL" in hint(404, b"<html><title>Not found</title></html>")
     assert "http://other" in hint(301, b"", {"location": "http://other"})
 

@@ -130,7 +130,7 @@ def lock(fd: int, path: Path) -> None:
     except BlockingIOError as error:
         raise JournalError(
             f"the session file `{path}` is in use by another process",
-            hint="fork the session to go on from a copy, or resume it when the other process has ended",
+            hint="go on with it when the other process has ended, or begin a new session",
         ) from error
     except OSError:
         return

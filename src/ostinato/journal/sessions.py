@@ -96,7 +96,10 @@ def find_session(root: Path | None, name: str, cwd: Path | None = None) -> Path:
         if fitting:
             ids = ", ".join(sorted(path.stem for path in fitting)[:5])
             raise UsageError(f"several sessions fit `{name}`: {ids}", hint="give more of the id")
-    raise UsageError(f"there is no session `{name}`", hint="list the sessions to see their ids")
+    raise UsageError(
+        f"there is no session `{name}`",
+        hint="a run names its id when it is interrupted and in its JSON output; without one, continue the folder's newest session",
+    )
 
 
 def copy_session(

@@ -3,7 +3,7 @@
 What is not known is not made up: an unknown model gets cautious limits and no prices.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -268,7 +268,9 @@ def _unknown_name(name: str, provider: str) -> ConfigurationError:
 
     known = [*ALIASES, "local", *(facts.id for facts in MODELS)]
     near = difflib.get_close_matches(name.lower(), known, 1, 0.6)
-    if provider:
+    if provider in PROVIDERS:
+        near, message = [], f"`{name}` names a provider and no model"
+    elif provider:
         nearest = difflib.get_close_matches(provider.lower(), PROVIDERS, 1, 0.5)
         near = [f"{nearest[0]}/{name.partition('/')[2]}"] if nearest else []
         message = f"no provider named `{provider}` for model `{name}`"
@@ -277,6 +279,10 @@ def _unknown_name(name: str, provider: str) -> ConfigurationError:
     guess = f"did you mean `{near[0]}`? " if near else ""
     return ConfigurationError(
         message,
-        hint=f"{guess}run `ostinato models` to list them, or write `provider/model` "
-        f"with one of {', '.join(f'`{known}`' for known in PROVIDERS)}",
+        hint=f"{guess}short names are {_quoted(ALIASES)}, `local`; any other is `provider/model` with one of "
+        f"{_quoted(PROVIDERS)}",
     )
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

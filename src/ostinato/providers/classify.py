@@ -284,7 +284,7 @@ def _hint(verdict: Verdict, failure: HttpFailure, said: Said, key_variable: str)
         case "authentication":
             return f"check the key in `{key_variable}`"
         case "not_found" if "model" in f"{said.code} {said.text}".lower():
-            return "run `ostinato models` to list the models that are known"
+            return "check the name of the model, and that your key may use it"
         case "not_found":
             return f"nothing answers at `{failure.url}`: check the base URL"
         case "billing":

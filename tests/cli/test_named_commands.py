@@ -1,0 +1,42 @@
+"""What errors, hints and the README tell a user to type exists: a command that is only planned is a lie."""
+
+import ast
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from ostinato.cli.command import local, main
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src/ostinato").rglob("*.py"))
+QUOTED = re.compile(r"`(ostinato(?: [^`]*)?)`")
+
+
+def told() -> Iterator[tuple[str, str]]:
+    """Every command line in back quotes in a string of the source or in the README, with its place."""
+    for source in SOURCES:
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from ((source.name, found) for found in QUOTED.findall(node.value))
+    readme = (ROOT / "README.md").read_text()
+    yield from (("README.md", found) for found in QUOTED.findall(readme))
+    yield from (
+        ("README.md", line.partition(" #")[0]) for line in readme.splitlines() if line.startswith("ostinato ")
+    )
+
+
+@pytest.mark.parametrize(("place", "line"), sorted(set(told())))
+def test_a_command_line_that_users_are_told_to_type_is_one_that_is_read(place: str, line: str):
+    words = shlex.split(line)[1:]
+    if words[:1] == ["local"]:
+        assert words[1] in local.commands
+        return
+    assert not words or words[0].startswith("-"), f"`{words[0]}` is no subcommand"
+    is_flag_alone = len(words) == 1  # one that is spoken of may lack its value
+    with contextlib.suppress(click.exceptions.Exit, *((click.BadOptionUsage,) if is_flag_alone else ())):
+        main.make_context("ostinato", words)
