@@ -285,7 +285,7 @@ def test_a_second_opener_is_refused_with_a_hint(tmp_path: Path):
     writer.write(FIRST)
     with pytest.raises(JournalError) as refusal:
         reopened(writer.path)
-    assert "ended" in caught.value.hint
+    assert "ended" in refusal.value.hint
     writer.write(SECOND)
     writer.close()
     opened = reopened(writer.path)
