@@ -1,0 +1,116 @@
+"""Reading a small text file that nobody vouches for: never blocked, never more than asked for, never an exception."""
+
+import codecs
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SNIFFED_BYTES: Final = 8192
+"""A NUL among the first 8 KiB means binary: the rule of git and of most search tools."""
+
+BYTE_ORDER_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""UTF-32 stands before UTF-16: its little-endian mark begins with the other's."""
+
+PROPER_CHARACTER: Final = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
+SAFE_OPEN: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+KINDS: Final = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class FileText(msgspec.Struct, frozen=True):
+    """The text of a whole file with `\\n` line ends, and who owns it."""
+
+    text: str
+    size_bytes: int
+    owner: int
+
+
+class NotRead(msgspec.Struct, frozen=True):
+    """Why a file was not read. `is_absent`: there is none; `is_too_large`: it has more bytes than were allowed."""
+
+    reason: str
+    is_absent: bool = False
+    is_too_large: bool = False
+
+
+def read_file_text(path: Path, *, max_bytes: int) -> FileText | NotRead:
+    """Read a regular text file of at most `max_bytes`; whatever is wrong with it comes back as a value."""
+    try:
+        kind = not_regular(os.stat(path))
+        if kind is not None:
+            return NotRead(f"it is {kind}, not a regular file")
+        descriptor = os.open(path, SAFE_OPEN)
+    except (FileNotFoundError, NotADirectoryError):
+        return NotRead("it does not exist", is_absent=True)
+    except (OSError, ValueError) as error:
+        return NotRead(why(error))
+    try:
+        return _read(descriptor, max_bytes)
+    except OSError as error:
+        return NotRead(why(error))
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, max_bytes: int) -> FileText | NotRead:
+    facts = os.fstat(descriptor)
+    kind = not_regular(facts)
+    if kind is not None:
+        return NotRead(f"it is {kind}, not a regular file")
+    data = b""
+    while len(data) <= max_bytes and (chunk := os.read(descriptor, max_bytes + 1 - len(data))):
+        data += chunk
+    if len(data) > max_bytes:
+        return NotRead(f"it is larger than {max_bytes} bytes", is_too_large=True)
+    text = decoded(data)
+    return NotRead("it is not text") if text is None else FileText(text, len(data), facts.st_uid)
+
+
+def not_regular(facts: os.stat_result) -> str | None:
+    """What a path leads to that is no regular file, or None."""
+    if stat.S_ISREG(facts.st_mode):
+        return None
+    return KINDS.get(stat.S_IFMT(facts.st_mode), "something else")
+
+
+def why(error: OSError | ValueError) -> str:
+    """The system's reason in words."""
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+
+
+def decoded(data: bytes) -> str | None:
+    """Text with `\\n` line ends, or None for binary data.
+
+    A byte order mark decides; else UTF-8, with U+FFFD for stray bytes if anything beyond ASCII in it is valid; else
+    Windows-1252.
+    """
+    text = _decoded(data)
+    return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decoded(data: bytes) -> str | None:
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    if b"\0" in data[:SNIFFED_BYTES]:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        is_utf_8 = PROPER_CHARACTER.search(data.decode("utf-8", "surrogateescape")) is not None
+        return data.decode("utf-8" if is_utf_8 else "cp1252", "replace")
