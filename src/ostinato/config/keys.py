@@ -1,0 +1,63 @@
+"""The settings that are known, once: the check, the published schema and the page of the documentation come from here."""
+
+from typing import Final
+
+from ostinato.config.shape import Anything, Fields, Hooks, Key, Switch, Text, Texts, Variables, Whole
+
+MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+
+PERMISSIONS: Final = Fields((
+    Key("allow", Texts(), "Rules whose calls run without a question, such as `Bash(npm test:*)`."),
+    Key("deny", Texts(), "Rules whose calls never run; they win over everything else.", restricts=True),
+    Key("ask", Texts(), "Rules whose calls are always asked for; they win over `allow`.", restricts=True),
+    Key(
+        "defaultMode",
+        Text(MODES),
+        "The permission mode at the start. A project cannot set `bypassPermissions`.",
+    ),
+    Key("additionalDirectories", Texts(), "Folders to work in besides the working folder."),
+    Key(
+        "disableBypassPermissionsMode",
+        Text(("disable",)),
+        "`disable` takes the mode `bypassPermissions` away.",
+        restricts=True,
+        is_used=False,
+    ),
+))
+
+SETTINGS: Final = Fields((
+    Key("$schema", Text(), "The address of this schema, for editors.", is_used=False),
+    Key("permissions", PERMISSIONS, "What may run, what may not, and what is asked for."),
+    Key("model", Text(), "The model to use."),
+    Key("env", Variables(), "Environment variables for the session."),
+    Key("maxTurns", Whole(1), "The number of turns after which a query ends."),
+    Key(
+        "fallbackModel",
+        Texts(joins=False, may_be_one=True),
+        "Models to go on with when one is overloaded.",
+        is_used=False,
+    ),
+    Key("apiKeyHelper", Text(), "A command that prints the key for the model's provider.", is_used=False),
+    Key("hooks", Hooks(), "Commands that run at points of the loop.", is_used=False),
+    Key("disableAllHooks", Switch(), "Runs no hooks at all.", is_used=False),
+    Key("cleanupPeriodDays", Whole(1), "Days after which sessions may be deleted.", is_used=False),
+    Key("autoCompactEnabled", Switch(), "Shortens the context when it is nearly full.", is_used=False),
+    Key("effortLevel", Text(EFFORTS), "How hard the model thinks.", is_used=False),
+    Key("alwaysThinkingEnabled", Switch(), "Lets the model think by default.", is_used=False),
+    Key("autoMemoryEnabled", Switch(), "Lets the model keep notes between sessions.", is_used=False),
+    Key("outputStyle", Text(), "The name of an output style.", is_used=False),
+    Key("statusLine", Anything("object"), "A command that prints the status line.", is_used=False),
+    Key("enableAllProjectMcpServers", Switch(), "Starts all servers of `.mcp.json`.", is_used=False),
+    Key("enabledMcpjsonServers", Texts(), "Servers of `.mcp.json` to start.", is_used=False),
+    Key("disabledMcpjsonServers", Texts(), "Servers of `.mcp.json` not to start.", is_used=False),
+    Key("sandbox", Anything("object"), "How commands are closed in.", is_used=False),
+    Key("enabledPlugins", Anything("object"), "Plugins that are on, by `name@marketplace`.", is_used=False),
+    Key("extraKnownMarketplaces", Anything("object"), "Where plugins may come from.", is_used=False),
+    Key(
+        "attribution",
+        Anything("object"),
+        "What commits and pull requests say of their author.",
+        is_used=False,
+    ),
+))

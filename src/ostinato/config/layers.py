@@ -1,0 +1,113 @@
+"""Which settings files there are, and which of them wins: the order, as plain data, before anything is read.
+
+Within one level our own folder wins over the other tool's.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ostinato.config.source import Level, Source
+from ostinato.errors import UsageError
+
+SELECTABLE: Final[tuple[Level, ...]] = ("user", "project", "local")
+"""What `--setting-sources` chooses from. Managed files and `--settings` are always read."""
+
+MANAGED_FOLDERS: Final = (Path("/etc/ostinato"), Path("/etc/claude-code"))
+PROJECT_FOLDERS: Final = (".ostinato", ".claude")
+LOCAL_FILE: Final = Path(".ostinato/settings.local.json")
+"""Under the project root: where saved rules go."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    """The folders that settings lie in. None: there is none (no home).
+
+    `project_root` is `find_project_root`'s; `data_root` is ours; `other_user_folder` is the other tool's, normally
+    `~/.claude`.
+    """
+
+    project_root: Path
+    data_root: Path | None
+    other_user_folder: Path | None
+    managed_folders: tuple[Path, ...] = MANAGED_FOLDERS
+
+
+def find_project_root(cwd: Path, home: Path | None) -> Path:
+    """The nearest folder at or above `cwd` with a `.git`, else `cwd`; resolved. A worktree is a root of its own.
+
+    A home folder under version control is not a project for what lies below it.
+    """
+    start = Path(os.path.realpath(cwd))
+    own_home = None if home is None else Path(os.path.realpath(home))
+    for folder in (start, *start.parents):
+        if os.path.lexists(folder / ".git"):
+            return start if folder == own_home else folder
+    return start
+
+
+def chosen_levels(setting_sources: str | None) -> frozenset[Level]:
+    """The levels that `--setting-sources` names; None chooses all, an empty text none. Raises UsageError."""
+    if setting_sources is None:
+        return frozenset(SELECTABLE)
+    names = [name.strip() for name in setting_sources.split(",") if name.strip()]
+    for name in names:
+        if name not in SELECTABLE:
+            raise UsageError(
+                f"`--setting-sources` knows no `{name}`",
+                hint="write any of `user,project,local`, with commas in between",
+            )
+    return frozenset(level for level in SELECTABLE if level in names)
+
+
+def settings_sources(
+    places: Places, chosen: frozenset[Level], *, list_drop_ins: Callable[[Path], tuple[Path, ...]]
+) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+    """The managed files, and those of the chosen levels; each from what wins to what yields, each file once.
+
+    Of two ways to the same file the one of the lower level counts: the user's own file is not a project's, even where
+    the home folder is the project.
+    """
+    managed = tuple(
+        Source("managed", str(path), path, path.parent)
+        for folder in places.managed_folders
+        for path in (*list_drop_ins(folder / "managed-settings.d"), folder / "managed-settings.json")
+    )
+    root = places.project_root
+    others = [
+        *(_file("local", root / folder / "settings.local.json", root) for folder in PROJECT_FOLDERS),
+        *(_file("project", root / folder / "settings.json", root) for folder in PROJECT_FOLDERS),
+        *(
+            _file("user", folder / "settings.json", folder)
+            for folder in (places.data_root, places.other_user_folder)
+            if folder is not None
+        ),
+    ]
+    return managed, tuple(source for source in _once(others) if source.level in chosen)
+
+
+def _file(level: Level, path: Path, anchor: Path) -> Source:
+    return Source(level, str(path), path, anchor)
+
+
+def _once(sources: list[Source]) -> list[Source]:
+    """Of the same place only the last, but the first of two within one level."""
+    level_of: dict[str, Level] = {}
+    for source in sources:
+        level_of[_place(source)] = source.level
+    seen: set[str] = set()
+    kept: list[Source] = []
+    for source in sources:
+        place = _place(source)
+        if level_of[place] == source.level and place not in seen:
+            seen.add(place)
+            kept.append(source)
+    return kept
+
+
+def _place(source: Source) -> str:
+    """The folder is resolved, the file is not: a project's link to the user's file is still the project's doing."""
+    path = source.path
+    return source.name if path is None else str(Path(os.path.realpath(path.parent)) / path.name)

@@ -1,0 +1,129 @@
+"""The settings that the engine acts on, typed, each with its origin: "where does this come from" always has an answer."""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeVar, cast
+
+import msgspec
+
+from ostinato.config.keys import SETTINGS
+from ostinato.config.merge import Branch, Listed, Node
+from ostinato.config.source import Sourced
+
+Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+Value = TypeVar("Value")
+
+_EMPTY: Final = Branch({})
+
+
+class PermissionSettings(msgspec.Struct, frozen=True):
+    """Rules are texts as written, those of the winning source first. `origin.source.anchor` is where `/rel` starts."""
+
+    allow: tuple[Sourced[str], ...] = ()
+    deny: tuple[Sourced[str], ...] = ()
+    ask: tuple[Sourced[str], ...] = ()
+    default_mode: Sourced[Mode] | None = None
+    additional_directories: tuple[Sourced[str], ...] = ()
+    is_bypass_disabled: bool = False
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """None and empty mean that no file says anything.
+
+    `hooks` is raw: event to groups `{matcher?, hooks}`. `others` holds every key that has no field here, merged;
+    `unknown` names those of them that are no setting this version knows.
+    """
+
+    permissions: PermissionSettings = PermissionSettings()
+    model: Sourced[str] | None = None
+    fallback_model: Sourced[tuple[str, ...]] | None = None
+    env: Mapping[str, Sourced[str]] = msgspec.field(default_factory=dict[str, Sourced[str]])
+    hooks: Mapping[str, tuple[Sourced[Mapping[str, object]], ...]] = msgspec.field(
+        default_factory=dict[str, tuple[Sourced[Mapping[str, object]], ...]]
+    )
+    api_key_helper: Sourced[str] | None = None
+    max_turns: Sourced[int] | None = None
+    cleanup_period_days: Sourced[int] | None = None
+    is_auto_compact_enabled: Sourced[bool] | None = None
+    effort_level: Sourced[Effort] | None = None
+    are_hooks_disabled: Sourced[bool] | None = None
+    others: Mapping[str, Node] = msgspec.field(default_factory=dict[str, Node])
+    unknown: tuple[str, ...] = ()
+
+
+_FIELDS: Final = frozenset({
+    "permissions",
+    "model",
+    "fallbackModel",
+    "env",
+    "hooks",
+    "apiKeyHelper",
+    "maxTurns",
+    "cleanupPeriodDays",
+    "autoCompactEnabled",
+    "effortLevel",
+    "disableAllHooks",
+})
+
+
+def settings_from(merged: Branch) -> Settings:
+    """The typed form of a tree that was checked when its files were read: types hold, so nothing can fail here."""
+    known = {key.name for key in SETTINGS.keys}
+    fallback = cast("Sourced[list[str]] | None", _one(merged, "fallbackModel", list))
+    return Settings(
+        permissions=_permissions(_branch(merged, "permissions")),
+        model=_one(merged, "model", str),
+        fallback_model=None if fallback is None else Sourced(tuple(fallback.value), fallback.origin),
+        env=_variables(_branch(merged, "env")),
+        hooks=_hooks(_branch(merged, "hooks")),
+        api_key_helper=_one(merged, "apiKeyHelper", str),
+        max_turns=_one(merged, "maxTurns", int),
+        cleanup_period_days=_one(merged, "cleanupPeriodDays", int),
+        is_auto_compact_enabled=_one(merged, "autoCompactEnabled", bool),
+        effort_level=cast("Sourced[Effort] | None", _one(merged, "effortLevel", str)),
+        are_hooks_disabled=_one(merged, "disableAllHooks", bool),
+        others={name: node for name, node in merged.nodes.items() if name not in _FIELDS},
+        unknown=tuple(name for name in merged.nodes if name not in known),
+    )
+
+
+def _permissions(branch: Branch) -> PermissionSettings:
+    return PermissionSettings(
+        allow=_texts(branch, "allow"),
+        deny=_texts(branch, "deny"),
+        ask=_texts(branch, "ask"),
+        default_mode=cast("Sourced[Mode] | None", _one(branch, "defaultMode", str)),
+        additional_directories=_texts(branch, "additionalDirectories"),
+        is_bypass_disabled="disableBypassPermissionsMode" in branch.nodes,
+    )
+
+
+def _branch(merged: Branch, name: str) -> Branch:
+    node = merged.nodes.get(name)
+    return node if isinstance(node, Branch) else _EMPTY
+
+
+def _one(merged: Branch, name: str, kind: type[Value]) -> Sourced[Value] | None:
+    node = merged.nodes.get(name)
+    return (
+        cast("Sourced[Value]", node) if isinstance(node, Sourced) and isinstance(node.value, kind) else None
+    )
+
+
+def _texts(branch: Branch, name: str) -> tuple[Sourced[str], ...]:
+    node = branch.nodes.get(name)
+    return cast("tuple[Sourced[str], ...]", node.items) if isinstance(node, Listed) else ()
+
+
+def _variables(branch: Branch) -> dict[str, Sourced[str]]:
+    return {
+        name: cast("Sourced[str]", node) for name, node in branch.nodes.items() if isinstance(node, Sourced)
+    }
+
+
+def _hooks(branch: Branch) -> dict[str, tuple[Sourced[Mapping[str, object]], ...]]:
+    return {
+        event: cast("tuple[Sourced[Mapping[str, object]], ...]", node.items)
+        for event, node in branch.nodes.items()
+        if isinstance(node, Listed)
+    }
