@@ -1,12 +1,12 @@
 """A call's input is repaired where there is no doubt; else one message says everything that is wrong."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ostinato.tool import Tool, ToolContext, build_tool
 from ostinato.tool_input import InvalidInput, checked_input

@@ -4,7 +4,6 @@ A call ends in exactly one `ToolOutcome`; a tool may raise anything, the executo
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -68,8 +67,7 @@ ReadAccess = Callable[[Mapping[str, Any], "Workspace"], Access]
 CheckInput = Callable[[Mapping[str, Any]], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A tool the model may call.
 
     `input_schema` is a JSON Schema of type object. `validate` names what is wrong with an input beyond the schema, or
@@ -86,7 +84,7 @@ class Tool:
     is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     interrupt_behaviour: InterruptBehaviour = "block"
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS
-    flat_parameters: tuple[str, ...] = field(default=())
+    flat_parameters: tuple[str, ...] = msgspec.field(default=())
     """The parameters a small model is offered, all strings; empty means all."""
 
 

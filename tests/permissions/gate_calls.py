@@ -1,8 +1,9 @@
 """Calls and policies for the gate's tests: texts in, facts out, resolved as the engine would resolve them."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ostinato.permissions.call_paths import mentioned_paths
 from ostinato.permissions.decision import decide
@@ -17,7 +18,7 @@ MODES: list[Mode] = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermiss
 
 
 def resolved(call: CallFacts) -> CallFacts:
-    return dataclasses.replace(call, resolved=resolve_paths(mentioned_paths(call)))
+    return msgspec.structs.replace(call, resolved=resolve_paths(mentioned_paths(call)))
 
 
 def bash(text: str, root: Path = ROOT) -> CallFacts:

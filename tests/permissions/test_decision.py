@@ -1,8 +1,8 @@
 """The decision: deny before ask before allow, in every mode; what cannot be proven is asked; each verdict names its rule."""
 
-import dataclasses
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.permissions.gate_calls import MODES, bash, file_tool, other_tool, outcome, policy
 
@@ -218,7 +218,7 @@ def test_a_link_counts_as_where_it_leads(tmp_path: Path) -> None:
 
 
 def test_a_path_that_was_not_resolved_is_asked() -> None:
-    call = dataclasses.replace(file_tool("Read", "a"), resolved={})
+    call = msgspec.structs.replace(file_tool("Read", "a"), resolved={})
     assert isinstance(decide(call, Policy()), Ask)
 
 

@@ -5,11 +5,11 @@ What decides is loaded with the first call, while the reply still streams, so th
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
 import anyio
+from msgspec.structs import replace
 
 from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked

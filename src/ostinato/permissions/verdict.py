@@ -1,7 +1,6 @@
 """What goes into a permission decision and what comes out, as frozen data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -19,8 +18,7 @@ def _nothing_resolved() -> Mapping[Path, tuple[Path, ...]]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
+class CallFacts(msgspec.Struct, frozen=True):
     """One tool call, with everything about it that the decision may use.
 
     `reads` and `writes` are the absolute paths of file tools; a shell's are found from `shell`. `roots` are the
@@ -37,7 +35,7 @@ class CallFacts:
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     shell: ShellReading | None = None
-    resolved: Mapping[Path, tuple[Path, ...]] = field(default_factory=_nothing_resolved)
+    resolved: Mapping[Path, tuple[Path, ...]] = msgspec.field(default_factory=_nothing_resolved)
 
 
 class Policy(msgspec.Struct, frozen=True):
