@@ -1,6 +1,11 @@
 """A consumer may read slowly, leave at any time, or forget the query: nothing waits for ever and nothing is left behind."""
 
+import asyncio
 import gc
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
@@ -9,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.loop.scene import Scene
 
-from ostinato.events import Event, Terminal
+from ostinato.events import AnyModelEvent, Event, Terminal
 from ostinato.history import History
 from ostinato.invariants import problems
 from ostinato.loop.channel import CAPACITY_BATCHES
@@ -102,6 +107,40 @@ async def test_two_queries_share_one_event_loop_and_do_not_touch_each_other():
         for number in range(20):
             tasks.start_soon(play, str(number), results)
     assert results == {str(number): "completed" for number in range(20)}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_model_call_that_ends_by_a_cancellation_of_its_own_ends_in_a_terminal():
+    @asynccontextmanager
+    async def stream(_request: object) -> AsyncGenerator[AsyncIterator[Sequence[AnyModelEvent]], None]:
+        raise asyncio.CancelledError
+        yield  # pragma: no cover - makes it a generator
+
+    scene = Scene(ScriptedModel())
+    deps = replace(scene.deps(), call_model=stream)
+    events = [event async for event in query(scene.params(), deps)]
+    assert [event.reason for event in events if isinstance(event, Terminal)] == ["model_error"]
+
+
+setting: ContextVar[str] = ContextVar("setting", default="")
+
+
+async def test_a_run_sees_the_context_variables_of_its_own_caller():
+    seen: list[str] = []
+
+    async def look(_input: object, _context: object) -> None:
+        seen.append(setting.get())
+
+    async def play(name: str) -> None:
+        setting.set(name)
+        await Scene(
+            ScriptedModel(Reply(call("Look", "t1")), Reply(say("ok"))), [fake_tool("Look", look)]
+        ).play()
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("a", "b", "c"):
+            tasks.start_soon(play, name)
+    assert sorted(seen) == ["a", "b", "c"]
 
 
 def test_the_interpreter_can_leave_while_a_query_runs():

@@ -3,18 +3,19 @@
 The steps before `run` may wait for a person and hold no gate; the executor admits the call between `prepared` and `run`.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.codec import sanitise
+from ostinato.codec import encode, sanitise
 from ostinato.errors import OstinatoError
 from ostinato.loop import results
-from ostinato.loop.cancellation import is_being_cancelled
+from ostinato.loop.cancellation import must_pass
 from ostinato.loop.intent import IntendingWorkspace
-from ostinato.messages import Text, ToolResult, ToolUse
+from ostinato.messages import Document, Image, ResultBlock, Text, ToolResult, ToolUse
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
 from ostinato.records import FileIntended
 from ostinato.state import ToolUseContext
@@ -90,7 +91,9 @@ async def permitted(
     query = PermissionQuery(call.tool, call.block.id, call.input, context.workspace, context.abort)
     try:
         decision = await permissions.decide(query)
-    except Exception as error:
+    except BaseException as error:
+        if must_pass(error):
+            raise
         return error_end(call.block, f"the permission check failed: {_described(error)}", "denied")
     if isinstance(decision, Denied):
         return replace(error_end(call.block, decision.message, "denied"), denied=decision)
@@ -117,31 +120,51 @@ async def run_call(
     )
     try:
         returned = await call.tool.call(call.input, tool_context)
+        return _mapped(call, returned, context.model.max_result_characters)
     except OstinatoError as error:
         return error_end(call.block, str(error))
-    except Exception as error:
-        return error_end(call.block, _described(error))
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:
-        if is_being_cancelled():
+        if must_pass(error):
             raise
         return error_end(call.block, _described(error))
-    return _mapped(call, returned, context.model.max_result_characters)
 
 
-def _mapped(call: Prepared, returned: ToolOutcome | str, cap: int | None) -> CallEnd:
+def _mapped(call: Prepared, returned: object, cap: int | None) -> CallEnd:
+    """Raises TypeError for what is no result: a tool is anybody's code, and what it returns goes into the journal."""
     outcome = ToolOutcome(returned) if isinstance(returned, str) else returned
+    if not isinstance(outcome, ToolOutcome):
+        raise TypeError(f"the tool returned {type(outcome).__name__}, not its result")
     limit = min(call.tool.max_result_characters, cap or call.tool.max_result_characters)
     content = outcome.content
     if isinstance(content, str):
         content = _bounded(content, limit)
     else:
-        content = tuple(Text(_bounded(p.text, limit)) if isinstance(p, Text) else p for p in content)
+        content = tuple(_bounded_block(block, limit) for block in content)
+    display = _displayable(call.tool.name, outcome.display)
     if outcome.is_timed_out:
-        return CallEnd(ToolResult(call.block.id, content, is_error=True), "timed_out", outcome.display)
+        return CallEnd(ToolResult(call.block.id, content, is_error=True), "timed_out", display)
     end: CallOutcome = "error" if outcome.is_error else "ok"
-    return CallEnd(ToolResult(call.block.id, content, outcome.is_error), end, outcome.display)
+    return CallEnd(ToolResult(call.block.id, content, outcome.is_error), end, display)
+
+
+def _displayable(tool_name: str, display: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """None for what has no JSON form: it would end the journal, and the call had its effect all the same."""
+    try:
+        encode(display)
+    except (TypeError, ValueError, RecursionError) as error:
+        logging.getLogger("ostinato").warning("`%s` gave a display that is not JSON: %s", tool_name, error)
+        return None
+    return display
+
+
+def _bounded_block(block: object, limit: int) -> ResultBlock:
+    match block:
+        case Text():
+            return Text(_bounded(block.text, limit))
+        case Image() | Document():
+            return block
+        case _:
+            raise TypeError(f"a result holds text, images and documents, not {type(block).__name__}")
 
 
 def _bounded(text: str, limit: int) -> str:
@@ -154,5 +177,8 @@ def _bounded(text: str, limit: int) -> str:
 
 
 def _described(error: BaseException) -> str:
-    text = str(error).strip()
+    try:
+        text = str(error).strip()
+    except Exception:  # an error that cannot say what it is
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -9,6 +9,7 @@ import msgspec
 from ostinato.errors import OstinatoError
 from ostinato.events import Event, Terminal
 from ostinato.history import History
+from ostinato.loop.cancellation import must_pass
 from ostinato.loop.channel import Channel
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
@@ -63,15 +64,19 @@ class Run:
             end = await query_loop(self._params, self._deps, ledger)
             self.messages = end.messages
             await self._deps.journal.sync()
-        except Exception as error:
+        except BaseException as error:
+            if must_pass(error):
+                raise
             return internal_error(error)
         return end.terminal
 
     def leave(self) -> None:
         """The consumer is gone: end everything, synchronously as far as it must be."""
         if self._task is not None and not self._task.done.is_set():
-            self.abort.abort("consumer_left")
-            self._task.scope.cancel()
+            try:
+                self.abort.abort("consumer_left")
+            finally:
+                self._task.scope.cancel()
 
     async def settled(self) -> None:
         """Wait, within `SETTLE_S`, until nothing of the run is left."""
@@ -80,9 +85,9 @@ class Run:
                 await self._task.done.wait()
 
 
-def internal_error(error: Exception) -> Terminal:
+def internal_error(error: BaseException) -> Terminal:
     """The Terminal for what no transition foresaw: a journal that cannot be written, a bug."""
-    cause = _single(error)
+    cause = _cause(error)
     if isinstance(cause, OstinatoError):
         return Terminal(
             "model_error", 0, error=cause.message, hint=cause.hint, error_kind=type(cause).__name__
@@ -91,9 +96,11 @@ def internal_error(error: Exception) -> Terminal:
     return Terminal("model_error", 0, error=f"{type(cause).__name__}: {cause}", error_kind="internal")
 
 
-def _single(error: BaseException) -> BaseException:
-    """A group of one is its one error."""
-    if isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        return _single(group.exceptions[0]) if len(group.exceptions) == 1 else group
-    return error
+def _cause(error: BaseException) -> BaseException:
+    """What a group of errors comes to: its one error, or the first that ostinato can explain (others follow from it)."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    causes = [_cause(member) for member in group.exceptions]
+    explained = next((cause for cause in causes if isinstance(cause, OstinatoError)), None)
+    return explained or (causes[0] if len(causes) == 1 else group)
