@@ -89,6 +89,12 @@ class History:
     def closed_length(self) -> int:
         return self._closed_length
 
+    @property
+    def open_response_id(self) -> str:
+        """The response that a further fragment would be joined to; empty if there is none."""
+        head = self.tail[0] if self.tail else None
+        return head.response_id if isinstance(head, AssistantMessage) else ""
+
     def __len__(self) -> int:
         return self._closed_length + len(self.tail)
 

@@ -5,13 +5,19 @@ import anyio.lowlevel
 import pytest
 from tests.loop.scene import Scene
 
+from ostinato.errors import JournalError
 from ostinato.events import ToolEnd, UserEvent
+from ostinato.loop.query import query
+from ostinato.loop.results import stopped
 from ostinato.messages import AssistantMessage, ToolResult, UserMessage
 from ostinato.ports import Denied
+from ostinato.records import Record, ToolFinished, ToolStarted
+from ostinato.state import QueryConfig
 from ostinato.submissions import AbortReason
 from ostinato.testing import (
     AnswersAt,
     Gate,
+    MemoryJournal,
     Reply,
     RunLog,
     ScriptedModel,
@@ -24,6 +30,7 @@ from ostinato.testing import (
     waits_at,
 )
 from ostinato.testing.scripted_permissions import BY_TEST
+from ostinato.tool import ToolContext, build_tool
 
 
 def aborts(scene_abort: "list[Scene]", reason: AbortReason = "user"):
@@ -53,6 +60,31 @@ def unanswered(scene: Scene) -> set[str]:
     ]
     assert len(answers) == len(set(answers))
     return calls - set(answers)
+
+
+def results_of(scene: Scene) -> dict[str, ToolResult]:
+    return {
+        block.tool_use_id: block
+        for message in scene.view
+        if isinstance(message, UserMessage)
+        for block in message.content
+        if isinstance(block, ToolResult)
+    }
+
+
+def outcomes(scene: Scene) -> dict[str, str]:
+    return {r.tool_use_id: r.outcome for r in scene.journal.records if isinstance(r, ToolFinished)}
+
+
+def refuses_results(record: Record) -> None:
+    """A disk that is full just when the results come."""
+    if isinstance(record, UserMessage):
+        raise JournalError("the test's disk is full")
+
+
+async def settle() -> None:
+    for _ in range(60):
+        await anyio.lowlevel.checkpoint()
 
 
 async def test_abort_before_the_first_byte_ends_as_aborted_streaming():
@@ -135,7 +167,7 @@ async def test_a_tool_that_swallows_the_cancellation_still_has_one_result():
     assert unanswered(scene) == set()
 
 
-async def test_a_denial_that_interrupts_ends_the_query():
+async def test_a_denial_that_interrupts_ends_the_query_and_its_words_reach_the_model():
     denied = Denied(BY_TEST, "no, and stop", interrupt=True)
     scene = Scene(
         ScriptedModel(Reply(call("Look", "t1"))),
@@ -145,7 +177,111 @@ async def test_a_denial_that_interrupts_ends_the_query():
     await scene.play()
     assert scene.terminal.reason.startswith("aborted")
     assert [d.tool_use_id for d in scene.terminal.denials] == ["t1"]
+    assert results_of(scene)["t1"].content == "no, and stop"
+    assert outcomes(scene) == {"t1": "denied"}
     assert unanswered(scene) == set()
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+async def test_a_call_that_waited_for_its_turn_at_the_abort_never_starts(sequential: bool):
+    gate, log = Gate(), RunLog()
+    effects: list[str] = []
+
+    async def acts_before_it_waits(_input: object, context: ToolContext) -> str:
+        effects.append(context.tool_use_id)
+        return "done"
+
+    scene = Scene(
+        ScriptedModel(Reply(call("Wait", "t1"), call("Act", "t2"), call("Act", "t3"))),
+        [
+            fake_tool("Wait", waits_at(gate), log=log),
+            build_tool("Act", description="acts", input_schema={"type": "object"}, call=acts_before_it_waits),
+        ],
+        config=QueryConfig(normalise_strictly=True, sequential_tools=sequential),
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        await settle()
+        scene.abort.abort("user")
+    assert effects == []
+    assert [r.tool_use_id for r in scene.journal.records if isinstance(r, ToolStarted)] == ["t1"]
+    assert outcomes(scene) == {"t1": "cancelled", "t2": "cancelled", "t3": "cancelled"}
+
+
+async def test_a_call_that_ran_when_its_reply_was_refused_reads_otherwise_than_one_that_did_not():
+    gate, running = Gate(), Gate()
+    scene = Scene(
+        ScriptedModel(Reply(call("Wait", "t1"), call("Wait", "t2"), gate, say("no"), stop_reason="refusal")),
+        [fake_tool("Wait", waits_at(running))],
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        await running.reached()
+        gate.open()
+    assert scene.terminal.reason == "refused"
+    found = results_of(scene)
+    assert found["t1"].content == stopped("refusal", has_started=True)
+    assert found["t2"].content == stopped("refusal", has_started=False)
+
+
+async def test_a_journal_that_dies_with_the_abort_still_ends_every_call_and_the_query():
+    log = RunLog()
+    scene = Scene(
+        ScriptedModel(
+            Reply(call("Wait", "t1", touches_nothing=True), call("Wait", "t2", touches_nothing=True))
+        ),
+        [fake_tool("Wait", waits_at(Gate()), log=log)],
+        journal=MemoryJournal(on_write=refuses_results),
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        while len(log.running) < 2:
+            await anyio.lowlevel.checkpoint()
+        scene.abort.abort("user")
+    assert log.running == frozenset()
+    assert (scene.terminal.reason, scene.terminal.error_kind) == ("model_error", "JournalError")
+    assert not any(isinstance(event, UserEvent) for event in scene.events)
+
+
+async def test_leaving_ends_the_tools_even_if_the_journal_cannot_take_their_ends():
+    log = RunLog()
+    scene = Scene(
+        ScriptedModel(Reply(call("Wait", "t1"))),
+        [fake_tool("Wait", waits_at(Gate()), log=log)],
+        journal=MemoryJournal(on_write=refuses_results),
+    )
+    events = query(scene.params(), scene.deps())
+    async for _ in events:
+        if log.running:
+            break
+    await events.aclose()
+    assert log.running == frozenset()
+    assert scene.model.open_streams == 0
+
+
+async def test_a_tool_whose_cleanup_fails_does_not_change_how_the_query_ends():
+    gate = Gate()
+
+    async def fails_in_its_own_group(_input: object, _context: object) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fails_when_cancelled)
+            await gate.wait()
+
+    async def fails_when_cancelled() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            raise ValueError("cleanup")
+
+    scene = Scene(ScriptedModel(Reply(call("Bad", "t1"))), [fake_tool("Bad", fails_in_its_own_group)])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gate.reached()
+        await settle()
+        scene.abort.abort("user")
+    assert scene.terminal.reason in {"aborted_tools", "aborted_streaming"}
 
 
 async def test_a_prompt_for_permission_ends_on_abort():
@@ -178,7 +314,12 @@ async def test_the_next_query_works_on_the_history_that_an_abort_left():
     assert later.terminal.reason == "completed"
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), BaseExceptionGroup("g", [ValueError()])])
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), BaseExceptionGroup("g", [ValueError()]), Unspeakable()])
 async def test_whatever_a_tool_raises_is_one_error_result(error: BaseException):
     scene = Scene(
         ScriptedModel(Reply(call("Bad", "t1")), Reply(say("ok"))),

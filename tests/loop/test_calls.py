@@ -1,13 +1,18 @@
 """The life of one call: asked for, started or not, waited for, and answered in every case."""
 
+import asyncio
+from typing import Any, cast
+
 import anyio
 import anyio.lowlevel
+import pytest
 from tests.loop.scene import STRICT, Scene
 
-from ostinato.events import Event, ResponseUsage
+from ostinato.events import Event, ResponseUsage, UserEvent
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.ledger import Ledger
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage
+from ostinato.ports import Allowed, Denied, PermissionQuery
 from ostinato.state import QueryConfig
 from ostinato.testing import (
     DenyAll,
@@ -21,6 +26,7 @@ from ostinato.testing import (
     say,
     waits_at,
 )
+from ostinato.tool import ToolOutcome, build_tool
 
 CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False)
 
@@ -68,7 +74,7 @@ async def test_no_call_starts_once_the_query_is_aborted():
         executor = StreamingToolExecutor(tasks, params.tool_use_context, deps, ledger, STRICT)
         scene.abort.abort("user")
         executor.add_tool(block, AssistantMessage("m", "r", "scripted-1", (block,)))
-        assert not executor.has_calls
+        assert executor.get_completed_results() == []
     assert log.started == ()
     assert shown == []
 
@@ -100,3 +106,48 @@ async def test_a_call_that_was_complete_but_not_yet_started_at_the_abort_is_answ
         scene.abort.abort("user")
     assert log.started == ()
     assert [(result.tool_use_id, result.is_error) for result in results_in(scene)] == [("t1", True)]
+
+
+class CancelsItself:
+    """A person's dialogue that was torn down: its own task is cancelled, ours is not."""
+
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+        raise asyncio.CancelledError(query.tool_use_id)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_question_that_ends_by_a_cancellation_of_its_own_is_a_denial():
+    log = RunLog()
+    scene = Scene(
+        ScriptedModel(Reply(call("Look", "t1")), Reply(say("I see"))),
+        [fake_tool("Look", log=log)],
+        permissions=CancelsItself(),
+    )
+    await scene.play()
+    assert scene.terminal.reason == "completed"
+    assert [result.is_error for result in results_in(scene)] == [True]
+    assert log.started == ()
+
+
+NO_RESULTS = [None, 3, ToolOutcome(cast("Any", None)), ToolOutcome(cast("Any", (3,)))]
+
+
+@pytest.mark.parametrize("returned", NO_RESULTS, ids=["nothing", "number", "no content", "no block"])
+async def test_a_tool_that_returns_no_result_is_answered_with_an_error(returned: Any):
+    async def returns(_input: object, _context: object) -> Any:
+        return returned
+
+    tool = build_tool("Bad", description="bad", input_schema={"type": "object"}, call=returns)
+    scene = Scene(ScriptedModel(Reply(call("Bad", "t1")), Reply(say("I see"))), [tool])
+    await scene.play()
+    assert scene.terminal.reason == "completed"
+    assert [result.is_error for result in results_in(scene)] == [True]
+
+
+async def test_a_display_that_has_no_json_form_is_left_out_and_said(caplog: pytest.LogCaptureFixture):
+    shown = ToolOutcome("did it", display={"what": object()})
+    scene = Scene(ScriptedModel(Reply(call("Do", "t1")), Reply(say("ok"))), [fake_tool("Do", answers(shown))])
+    await scene.play()
+    assert [(result.content, result.is_error) for result in results_in(scene)] == [("did it", False)]
+    assert [event.message.display for event in scene.events if isinstance(event, UserEvent)] == [None]
+    assert len(caplog.records) == 1

@@ -13,6 +13,7 @@ from tests.loop.scene import STRICT, Scene
 from ostinato.events import ResponseUsage
 from ostinato.loop.access import conflicts
 from ostinato.messages import ToolUse
+from ostinato.ports import Allowed
 from ostinato.state import QueryConfig
 from ostinato.testing import (
     AnswersAt,
@@ -26,6 +27,7 @@ from ostinato.testing import (
     say,
     waits_at,
 )
+from ostinato.testing.scripted_permissions import BY_TEST
 from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
 
 CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False)
@@ -132,6 +134,29 @@ async def test_a_call_waiting_for_permission_holds_up_nobody_it_does_not_conflic
         assert log.finished == ("t1",)
         gate.open()
     assert log.finished == ("t1", "t0")
+
+
+async def test_a_call_whose_input_the_gate_changed_waits_for_a_later_one_that_it_now_conflicts_with():
+    gates = {"t0": Gate(), "t1": Gate()}
+    asked, log = Gate(), RunLog()
+    elsewhere = Allowed(BY_TEST, {"writes": ["b"]})
+    scene = Scene(
+        ScriptedModel(
+            Reply(call_with("Asks", "t0", {"writes": ["a"]}), call_with("Do", "t1", {"writes": ["b"]})),
+            Reply(say("done")),
+        ),
+        [fake_tool("Asks", waits_at(gates), log=log), fake_tool("Do", waits_at(gates), log=log)],
+        permissions=ScriptedPermissions({"Asks": AnswersAt(asked, elsewhere)}),
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(scene.play)
+        await gates["t1"].reached()
+        asked.open()
+        await settle()
+        for gate in gates.values():
+            gate.open()
+    assert log.finished == ("t1", "t0")
+    assert not log.overlapped("t0", "t1")
 
 
 accesses = st.fixed_dictionaries(

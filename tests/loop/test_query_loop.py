@@ -1,13 +1,30 @@
 """The loop keeps its promises: it goes on while a tool is asked for, ends in one Terminal, and loses no call."""
 
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
 import pytest
+from msgspec import structs
 from tests.loop.scene import STRICT, Scene
 
-from ostinato.errors import ModelError
-from ostinato.events import AssistantEvent, AttachmentEvent, Terminal, ToolEnd, ToolStart, UserEvent
+from ostinato.errors import JournalError, ModelError
+from ostinato.events import (
+    AnyModelEvent,
+    AssistantEvent,
+    AttachmentEvent,
+    MessageStart,
+    Terminal,
+    ToolEnd,
+    ToolStart,
+    UserEvent,
+)
 from ostinato.history import History
+from ostinato.loop.deps import CallModel
+from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, MaxTurnsReached, Text, ToolResult, ToolUse, Usage, UserMessage
-from ostinato.records import Continued, Ended, ToolFinished, ToolStarted
+from ostinato.ports import ModelRequest
+from ostinato.records import Continued, Ended, Record, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig
 from ostinato.testing import (
     Cut,
@@ -259,12 +276,72 @@ async def test_a_call_is_written_as_started_before_and_as_finished_after_it_runs
     assert starts == ["t1"]
 
 
-async def test_a_journal_that_cannot_be_written_ends_the_query_in_one_terminal():
-    for nth in range(1, 12):
-        scene = Scene(ScriptedModel(Reply(call("Look", "t1")), Reply(say("done"))), [fake_tool("Look")])
-        scene.journal = MemoryJournal(fail_at_write=nth)
-        events = await scene.play()
-        assert sum(isinstance(event, Terminal) for event in events) == 1
+WRITES_OF_TWO_CALLS = 17
+"""Two fragments, attempt and end of the response; 2 × (decision, start, result, end); the transition; then the answer's
+fragment, attempt and end; the end of the query."""
+
+
+@pytest.mark.parametrize("nth", range(1, WRITES_OF_TWO_CALLS + 1))
+async def test_a_journal_that_cannot_be_written_ends_the_query_in_one_terminal_that_says_so(nth: int):
+    failed: list[int] = []
+
+    def fails_once(_record: Record) -> None:
+        if scene.journal.writes == nth:
+            failed.append(nth)
+            raise JournalError("the test's disk is full")
+
+    scene = Scene(
+        ScriptedModel(
+            Reply(call("Look", "t1", touches_nothing=True), call("Look", "t2", touches_nothing=True)),
+            Reply(say("done")),
+        ),
+        [fake_tool("Look")],
+        journal=MemoryJournal(on_write=fails_once),
+    )
+    events = await scene.play()
+    assert failed == [nth]
+    assert [event.error_kind for event in events if isinstance(event, Terminal)] == ["JournalError"]
+    assert scene.journal.writes == nth  # nothing more is asked of a journal that failed
+    refused = scene.journal.records[-1]
+    assert not any(e.message is refused for e in events if isinstance(e, AssistantEvent | UserEvent))
+
+
+def under_one_id(model: ScriptedModel, response_id: str) -> CallModel:
+    """The model behind a server that gives all its replies this id."""
+
+    @asynccontextmanager
+    async def stream(request: ModelRequest) -> AsyncGenerator[AsyncIterator[Sequence[AnyModelEvent]], None]:
+        async with model.stream(request) as batches:
+            yield renamed(batches)
+
+    async def renamed(
+        batches: AsyncIterator[Sequence[AnyModelEvent]],
+    ) -> AsyncGenerator[Sequence[AnyModelEvent], None]:
+        async for batch in batches:
+            yield tuple(
+                structs.replace(event, response_id=response_id) if isinstance(event, MessageStart) else event
+                for event in batch
+            )
+
+    return stream
+
+
+@pytest.mark.parametrize("same_id", ["msg_0", ""])
+async def test_replies_that_a_server_gives_one_id_stay_replies_of_their_own(same_id: str):
+    model = ScriptedModel(
+        Reply(call("Look", "t1")),
+        Reply(say("more"), call("Look", "t2")),
+        Reply(call("Look", "t3")),
+        Reply(say("done")),
+    )
+    scene = Scene(model, [fake_tool("Look")])
+    deps = replace(scene.deps(), call_model=under_one_id(model, same_id))
+    events = [event async for event in query(scene.params(), deps)]
+    roles = [message.role for message in model.requests[-1].messages]
+    assert roles == ["user", "assistant", "user", "assistant", "user", "assistant", "user"]
+    ids = [e.message.response_id for e in events if isinstance(e, AssistantEvent)]
+    assert len(set(ids)) == 4
+    assert ids[1] == ids[2]
 
 
 async def test_the_fragments_of_one_reply_share_its_response_id():

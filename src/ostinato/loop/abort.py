@@ -1,6 +1,7 @@
 """One abort signal for a query. What must happen on abort happens synchronously, in the order of registration."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from ostinato.submissions import AbortReason
 
@@ -22,8 +23,11 @@ class AbortSignal:
             return
         self._reason = reason
         callbacks, self._callbacks = list(self._callbacks.values()), {}
-        for callback in callbacks:
-            callback()
+        with (
+            ExitStack() as every_one
+        ):  # an error of one does not keep the others from it; it is raised after the last
+            for callback in reversed(callbacks):
+                every_one.callback(callback)
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         if self._reason is not None:

@@ -6,12 +6,14 @@ code. A result is written to the journal when it is there; it is shown in the or
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
+from ostinato.errors import JournalError
 from ostinato.events import Denial, ToolEnd, ToolOutput, ToolStart, UserEvent
 from ostinato.loop import results
 from ostinato.loop.access import conflicts
@@ -19,10 +21,10 @@ from ostinato.loop.call import CallEnd, Prepared, error_end, permitted, prepare_
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
 from ostinato.messages import AssistantMessage, ToolUse, UserMessage, tool_result_message
-from ostinato.ports import Allowed
+from ostinato.ports import DecisionReason
 from ostinato.records import PermissionDecided, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig, ToolUseContext
-from ostinato.tool import EXCLUSIVE, Access
+from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
 
 CallPhase = Literal["queued", "executing", "completed"]
 
@@ -32,11 +34,15 @@ class _Entry(msgspec.Struct):
     access: Access
     phase: CallPhase = "queued"
     is_waiting: bool = False
-    started_s: float = 0.0
+    started_s: float | None = None
     message: UserMessage | None = None
     may_start: anyio.Event = msgspec.field(default_factory=anyio.Event)
     done: anyio.Event = msgspec.field(default_factory=anyio.Event)
     scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase == "completed"
 
 
 class StreamingToolExecutor:
@@ -53,17 +59,6 @@ class StreamingToolExecutor:
         self._entries: list[_Entry] = []
         self._shown = 0
         self.denials: list[Denial] = []
-        self.wants_interrupt = False
-
-    @property
-    def has_started_side_effect(self) -> bool:
-        return any(entry.started_s and entry.access.writes for entry in self._entries) or any(
-            entry.started_s and entry.access.exclusive for entry in self._entries
-        )
-
-    @property
-    def has_calls(self) -> bool:
-        return bool(self._entries)
 
     def add_tool(self, block: ToolUse, message: AssistantMessage) -> None:
         """Register a completed call and start it as soon as it may; does nothing once aborted."""
@@ -71,7 +66,7 @@ class StreamingToolExecutor:
         if self._context.abort.reason is not None:
             return
         prepared = prepare_call(block, self._context)
-        access = prepared.access if isinstance(prepared, Prepared) else Access()
+        access = prepared.access if isinstance(prepared, Prepared) else NO_ACCESS
         entry = _Entry(block, EXCLUSIVE if self._config.sequential_tools else access)
         self._entries.append(entry)
         if isinstance(prepared, CallEnd):
@@ -82,17 +77,20 @@ class StreamingToolExecutor:
     async def _live(self, entry: _Entry, prepared: Prepared) -> None:
         with entry.scope:
             answer = await permitted(prepared, self._deps.permissions, self._context)
+            if entry.is_over:  # the abort and the answer came in the same moment
+                return
             if isinstance(answer, CallEnd):
-                self._note_denial(prepared, answer)
-                self._finish(entry, answer)
+                self._deny(entry, prepared, answer)
                 return
             prepared, allowed = answer
-            self._note_allowed(prepared, allowed)
+            self._note_decision(prepared, "allow", allowed.reason)
             if not self._config.sequential_tools:
                 entry.access = prepared.access
             entry.is_waiting = True
             self._admit()
             await entry.may_start.wait()
+            if entry.is_over:  # let in and aborted in the same moment: its result says that it did not run
+                return
             self._start(entry, prepared)
             end = await run_call(
                 prepared, self._context, lambda text: self._progress(entry, text), self._ledger.record
@@ -100,24 +98,26 @@ class StreamingToolExecutor:
             self._finish(entry, end)
 
     def _admit(self) -> None:
-        """Start, in order, every waiting call that no earlier unfinished call conflicts with, up to the cap."""
-        running = sum(entry.phase == "executing" for entry in self._entries)
+        """Start, in order, every waiting call that conflicts with no earlier unfinished one, up to the cap.
+
+        Nor with a later one that runs already: the gate may have changed what the waiting call touches.
+        """
+        cap = self._config.max_tool_concurrency
+        running = [entry for entry in self._entries if entry.phase == "executing"]
         earlier: list[_Entry] = []
         for entry in self._entries:
-            if entry.phase == "completed":
+            if entry.is_over:
                 continue
-            is_next = (
-                entry.phase == "queued" and entry.is_waiting and running < self._config.max_tool_concurrency
-            )
-            if is_next and not any(conflicts(entry.access, other.access) for other in earlier):
+            is_next = entry.phase == "queued" and entry.is_waiting and len(running) < cap
+            if is_next and not any(conflicts(entry.access, other.access) for other in (*earlier, *running)):
                 entry.phase = "executing"
                 entry.may_start.set()
-                running += 1
+                running.append(entry)
             earlier.append(entry)
 
     def _start(self, entry: _Entry, prepared: Prepared) -> None:
         """Written before the effect: after a crash, a started call without a result has an unknown outcome."""
-        entry.started_s = self._deps.clock.monotonic_s() or 1e-9
+        entry.started_s = self._deps.clock.monotonic_s()
         block = entry.block
         self._ledger.record(ToolStarted(block.id, prepared.tool.name, prepared.is_read_only, prepared.input))
         self._ledger.progress(ToolStart(block.id, prepared.tool.name, prepared.input))
@@ -128,36 +128,39 @@ class StreamingToolExecutor:
 
     def _finish(self, entry: _Entry, end: CallEnd) -> None:
         """The one place where a call gets its result; a second result is dropped."""
-        if entry.phase == "completed":
+        if entry.is_over:
             return
         entry.phase = "completed"
-        duration_s = self._deps.clock.monotonic_s() - entry.started_s if entry.started_s else 0.0
+        now_s = self._deps.clock.monotonic_s()
+        duration_ms = 0 if entry.started_s is None else int((now_s - entry.started_s) * 1000)
         message = tool_result_message(self._deps.ids.uuid(), end.result, display=end.display)
-        entry.message = message
-        entry.done.set()
-        self._ledger.record(message)
-        self._ledger.record(ToolFinished(entry.block.id, end.outcome, int(duration_s * 1000)))
-        self._ledger.progress(ToolEnd(entry.block.id, entry.block.name, end.outcome, int(duration_s * 1000)))
+        try:
+            self._ledger.record(message)
+            self._ledger.record(ToolFinished(entry.block.id, end.outcome, duration_ms))
+            entry.message = message
+        finally:
+            entry.done.set()
+        self._ledger.progress(ToolEnd(entry.block.id, entry.block.name, end.outcome, duration_ms))
         self._admit()
 
-    def _note_allowed(self, prepared: Prepared, allowed: Allowed) -> None:
-        reason = allowed.reason
-        block = prepared.block
-        self._ledger.record(
-            PermissionDecided(block.id, prepared.tool.name, "allow", reason.rule, reason.source)
-        )
-
-    def _note_denial(self, prepared: Prepared, end: CallEnd) -> None:
-        if end.denied is None:
-            return
-        reason, block = end.denied.reason, prepared.block
-        self._ledger.record(
-            PermissionDecided(block.id, prepared.tool.name, "deny", reason.rule, reason.source)
-        )
-        self.denials.append(Denial(prepared.tool.name, block.id, prepared.input, reason.text))
-        if end.denied.interrupt:
-            self.wants_interrupt = True
+    def _deny(self, entry: _Entry, prepared: Prepared, end: CallEnd) -> None:
+        """The call is answered with the words of the denial before the query is ended by it."""
+        denied = end.denied
+        if denied is not None:
+            self._note_decision(prepared, "deny", denied.reason)
+            self.denials.append(
+                Denial(prepared.tool.name, entry.block.id, prepared.input, denied.reason.text)
+            )
+        self._finish(entry, end)
+        if denied is not None and denied.interrupt:
             self._context.abort.abort("denied")
+
+    def _note_decision(
+        self, prepared: Prepared, behaviour: Literal["allow", "deny"], reason: DecisionReason
+    ) -> None:
+        self._ledger.record(
+            PermissionDecided(prepared.block.id, prepared.tool.name, behaviour, reason.rule, reason.source)
+        )
 
     def get_completed_results(self) -> list[UserEvent]:
         """Results not handed out yet, in the order of the calls, up to the first call that is not done."""
@@ -176,23 +179,31 @@ class StreamingToolExecutor:
             await entry.done.wait()
             await self._ledger.emit(*self.get_completed_results())
 
-    def cancel(self, text: str | None = None) -> None:
-        """End every unfinished call now, synchronously, each with a synthetic error result."""
-        reason = self._context.abort.reason or "user"
-        for entry in self._entries:
-            if entry.phase != "completed":
-                said = text or results.interruption(reason, started=bool(entry.started_s))
-                entry.scope.cancel()
-                self._finish(entry, error_end(entry.block, said, "cancelled"))
+    def cancel(self, reason: results.StopReason | None = None) -> None:
+        """End every unfinished call now, synchronously, each with a synthetic error result. Raises nothing.
 
-    def close_missing(self, blocks: Sequence[ToolUse], text: str) -> None:
+        The reason, if none is given, is that of the abort. A journal that fails here fails again for the turn itself.
+        """
+        unfinished = [entry for entry in self._entries if not entry.is_over]
+        for entry in unfinished:
+            entry.scope.cancel()
+        for entry in unfinished:
+            with suppress(JournalError):
+                self._stop(entry, reason)
+
+    def close_missing(self, blocks: Sequence[ToolUse], reason: results.StopReason | None = None) -> None:
         """Answer the calls that were never added (completed after the abort)."""
         known = {entry.block.id for entry in self._entries}
         for block in blocks:
             if block.id not in known:
-                entry = _Entry(block, Access())
+                entry = _Entry(block, NO_ACCESS)
                 self._entries.append(entry)
-                self._finish(entry, error_end(block, text, "cancelled"))
+                self._stop(entry, reason)
+
+    def _stop(self, entry: _Entry, reason: results.StopReason | None) -> None:
+        why = reason or self._context.abort.reason or "terminated"
+        text = results.stopped(why, has_started=entry.started_s is not None)
+        self._finish(entry, error_end(entry.block, text, "cancelled"))
 
 
 async def run_tools(

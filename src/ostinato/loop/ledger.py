@@ -5,6 +5,7 @@ A batch whose sending was cancelled stays pending and is shown later, so that hi
 
 from collections.abc import Sequence
 
+from ostinato.errors import JournalError
 from ostinato.events import Event, StreamEvent
 from ostinato.loop.deps import Emit, Offer
 from ostinato.ports import Journal
@@ -19,11 +20,18 @@ class Ledger:
         self._emit = emit
         self._offer = offer
         self._pending: list[Event] = []
+        self._failure: JournalError | None = None
         self.records: list[Record] = []
 
     def record(self, record: Record, event: Event | None = None) -> None:
-        """Write now, synchronously; `event` is shown with the next `show()`. Raises JournalError."""
-        self._journal.write(record)
+        """Write now, synchronously; `event` is shown with the next `show()`. Raises JournalError, from the first on always."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self._journal.write(record)
+        except JournalError as error:
+            self._failure = error
+            raise
         self.records.append(record)
         if event is not None:
             self._pending.append(event)

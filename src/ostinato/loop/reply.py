@@ -14,6 +14,7 @@ class Reply(msgspec.Struct):
     """
 
     model: str
+    previous_id: str = ""
     response_id: str = ""
     assistant_messages: list[AssistantMessage] = msgspec.field(default_factory=list[AssistantMessage])
     tool_use_blocks: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
@@ -25,7 +26,7 @@ class Reply(msgspec.Struct):
         """Take in one event; returns the fragment if the event completed a block."""
         match event:
             case MessageStart():
-                self.response_id = event.response_id or ids.uuid()
+                self.response_id = self._own_id(event.response_id, ids)
                 self.start_usage = event.usage
             case BlockStop():
                 return self._complete(event, ids)
@@ -34,6 +35,12 @@ class Reply(msgspec.Struct):
             case _:
                 pass
         return None
+
+    def _own_id(self, given: str, ids: Ids) -> str:
+        """`given`, unless the reply before had it too (some servers give all replies one id): they would be one message."""
+        if given and (self.previous_id == given or self.previous_id.startswith(f"{given}-")):
+            return f"{given}-{ids.uuid()}"
+        return given or ids.uuid()
 
     def _complete(self, event: BlockStop, ids: Ids) -> AssistantMessage:
         if not self.response_id:

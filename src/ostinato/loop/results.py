@@ -1,11 +1,14 @@
 """The words a model reads when a call did not run or did not end: one catalogue, so that tests need not match prose."""
 
+from typing import Literal
+
 from ostinato.submissions import AbortReason
 
-INTERRUPTED_BY_USER = "The user interrupted this call. It may have run in part; check before you repeat it."
-NOT_RUN_INTERRUPTED = "This call did not run: the user interrupted before it started."
-STREAM_BROKE = "This call did not run: the reply that asked for it broke off."
-REFUSED_REPLY = "This call did not run: the reply that asked for it was refused."
+StopReason = AbortReason | Literal["refusal"]
+"""Why a call ends without a result of its own: the query was aborted, or the reply that asks for it was refused."""
+
+_STOPPED = "{why}; this call was stopped. It may have run in part; check before you repeat it."
+_NOT_RUN = "{why}; this call did not run."
 INTERRUPTION_PROMPT = "[The user interrupted here.]"
 INTERRUPTION_PROMPT_TOOLS = "[The user interrupted while tools were running.]"
 
@@ -34,8 +37,13 @@ def cut_error(text: str) -> str:
     return f"{head}\n… {left_out} characters left out …\n{tail}"
 
 
-def interruption(reason: AbortReason, *, started: bool) -> str:
-    """What the model reads for a call that an abort ended."""
-    if reason == "timeout":
-        return "The run's time is over; this call was stopped." if started else "The run's time is over."
-    return INTERRUPTED_BY_USER if started else NOT_RUN_INTERRUPTED
+def stopped(reason: StopReason, *, has_started: bool) -> str:
+    """What the model reads for a call that was ended from outside. One that has started never reads as not run."""
+    match reason:
+        case "timeout":
+            why = "The run's time is over"
+        case "refusal":
+            why = "The reply that asked for this call was refused"
+        case _:
+            why = "The user interrupted"
+    return (_STOPPED if has_started else _NOT_RUN).format(why=why)

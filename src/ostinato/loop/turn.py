@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from ostinato.errors import ModelError
 from ostinato.events import Denial, RequestStart
-from ostinato.loop import results
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
@@ -45,7 +44,7 @@ async def take_turn(
     """Every call of the turn has exactly one result when this returns or raises; no task of it is left."""
     context = state.tool_use_context
     request = requests.build(state)
-    reply = Reply(context.model.id)
+    reply = Reply(context.model.id, state.messages.open_response_id)
     outcome: Outcome = Aborted()
     await ledger.emit(RequestStart(request.model, state.turn_count))
     async with anyio.create_task_group() as tasks:
@@ -58,10 +57,10 @@ async def take_turn(
         finally:
             # synchronous on purpose: it also holds when the task itself is being cancelled
             unsubscribe()
-            executor.cancel()
-            executor.close_missing(reply.tool_use_blocks, results.NOT_RUN_INTERRUPTED)
             notes.denials.extend(executor.denials)
             notes.usage = notes.usage.plus(reply.usage)
+            executor.cancel()
+            executor.close_missing(reply.tool_use_blocks)
         await ledger.emit(*executor.get_completed_results())
     return replace(outcome, records=tuple(ledger.taken()))
 
@@ -78,8 +77,8 @@ async def _finish(
     if isinstance(end, Interrupted) or (aborted.reason is not None and not reply.needs_follow_up):
         return Aborted(phase="streaming")
     if isinstance(end, Finished) and reply.stop_reason == "refusal":
-        executor.cancel(results.REFUSED_REPLY)
-        executor.close_missing(reply.tool_use_blocks, results.REFUSED_REPLY)
+        executor.cancel("refusal")
+        executor.close_missing(reply.tool_use_blocks, "refusal")
         return Refused()
     if reply.needs_follow_up:
         await _run_calls(reply, params, executor)
