@@ -1,6 +1,6 @@
 """What a history and a session file cost: appending at 1,000 and 10,000 messages, folding, writing, reading back.
 
-Run `python benchmarks/history.py`. The ratio of the first table is the claim: about 1 if appending is O(1).
+Run `python -m benchmarks.history`. The ratio of the first table is the claim: about 1 if appending is O(1).
 """
 
 import sys
