@@ -9,7 +9,7 @@ READS = [
     "rg --hidden -g '*.py' x src", "rg --files", "find . -name '*.py' -type f", "find src -maxdepth 2 -not -path './x/*' -print0",
     "sort f", "sort -u -k 2,3 -- f", "uniq -c f", "cut -d: -f1 f", "tr a-z A-Z", "git status", "git status --short", "git --no-pager log -5 --oneline",
     "git diff HEAD~1 -- a.py", "git show HEAD:a.py", "git branch --list", "git branch -a", "git branch", "git branch --list 'x*'", "git tag -l 'v*'", "git rev-parse HEAD", "git ls-files",
-    "git blame -L 1,5 a.py", "git remote -v", "pwd", "echo hi $HOME", "printf '%s\\n' a", "true", "false", "date +%s", "date -u -d tomorrow", "which ls", "type ls",
+    "git blame -L 1,5 a.py", "git remote -v", "pwd", "echo hi $HOME", "printf '%s\\n' a", "true", "false", "sleep 0.5; echo 1", "date +%s", "date -u -d tomorrow", "which ls", "type ls",
     "test -f x", "[ -d x ]", "stat f", "file f", "du -sh .", "df -h", "basename /a/b", "dirname /a/b", "realpath f", "readlink -f f", "sha256sum f",
     "diff -u a b", "cmp a b", "comm -12 a b", "nl f", "tac f", "timeout 5 ls", "command -v ls", "nice ls | head -5", "cat f 2>/dev/null",
     "cat < f 2>&1", "cat <<EOF\nx\nEOF", "ls && echo a; wc -l < f", "echo $(git rev-parse HEAD)", "LC_ALL=C sort f", "n=$(wc -l f); echo $n",

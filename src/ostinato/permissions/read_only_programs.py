@@ -146,6 +146,7 @@ FORMS: Mapping[str, Form] = MappingProxyType({
     "true": _TEXT_ONLY,
     "false": _TEXT_ONLY,
     ":": _TEXT_ONLY,
+    "sleep": Form("", operands="text"),  # waits, and touches nothing
     "seq": Form("w", "sf", names("equal-width"), names("separator format"), operands="text"),
     "whoami": _NONE,
     "id": Form("ugGnrz", "", names("user group groups name real"), operands="text"),

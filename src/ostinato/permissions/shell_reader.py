@@ -5,6 +5,7 @@ Promise: never a missed command and never a wrong word. Outside a provable subse
 """
 
 import unicodedata
+from functools import lru_cache
 
 from ostinato.permissions.shell_command import (
     NotProvableError,
@@ -22,6 +23,7 @@ HIDDEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u18
 SHOWN = frozenset(" \t\n")
 
 
+@lru_cache(maxsize=256)  # one call asks several times: its access, its gate, its rules
 def read_command(text: str) -> ShellReading:
     """Every simple command `text` could run under bash, or why that cannot be proven. Never raises."""
     if len(text) > MAX_CHARACTERS:
