@@ -171,13 +171,24 @@ class MaxTurnsReached(Attachment, frozen=True, tag="max_turns_reached"):
 
 
 class Reminder(Attachment, frozen=True, tag="reminder"):
-    """Context for the model, shown to it inside a reminder tag; `source` says which collector made it."""
+    """Context for the model, shown to it inside a reminder tag; `source` says which collector made it.
+
+    `key` is what it is about (a path, a date): by it the collector sees, also after a resume, what the view holds already.
+    """
 
     source: str
     text: str
+    key: str = ""
 
 
-AnyAttachment = MaxTurnsReached | Reminder
+class AttachedImage(Attachment, frozen=True, tag="attached_image"):
+    """An image file that the user named, shown to the model after a reminder that says which it is."""
+
+    path: str
+    image: Image
+
+
+AnyAttachment = MaxTurnsReached | Reminder | AttachedImage
 
 
 class AttachmentMessage(MessageKind, frozen=True, tag="attachment"):

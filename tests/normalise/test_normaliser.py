@@ -10,6 +10,7 @@ from ostinato.invariants import cut_points, missing_tool_results, problems
 from ostinato.messages import (
     AssistantBlock,
     AssistantMessage,
+    AttachedImage,
     Image,
     MaxTurnsReached,
     Message,
@@ -80,6 +81,18 @@ def test_a_reminder_without_results_stands_beside_the_prompt_and_is_marked_as_co
     assert len(last.content) == 2
     assert isinstance(last.content[1], Text)
     assert last.content[1].text.startswith("<system-reminder>")
+
+
+def test_an_attached_image_stands_after_its_note_and_never_between_a_call_and_its_result():
+    image = Image("image/png", "AA==")
+    attached = attachment_message("a", AttachedImage("x.png", image))
+    (first,) = sent(PROMPT, attached)
+    assert [type(block) for block in first.content] == [Text, Text, Image]
+    last = sent(PROMPT, reply("b", CALL), result("c", "t1", "42"), attached)[-1]
+    outcome, after = last.content
+    assert isinstance(outcome, ToolResult)
+    assert "x.png" in str(outcome.content)
+    assert after == image
 
 
 def test_results_come_first_and_what_the_user_says_after_them():

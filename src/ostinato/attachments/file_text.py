@@ -21,6 +21,7 @@ BYTE_ORDER_MARKS: Final = (
 )
 """UTF-32 stands before UTF-16: its little-endian mark begins with the other's."""
 
+CHUNK_BYTES: Final = 1 << 20
 PROPER_CHARACTER: Final = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
 SAFE_OPEN: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 KINDS: Final = {
@@ -40,8 +41,15 @@ class FileText(msgspec.Struct, frozen=True):
     owner: int
 
 
+class FileBytes(msgspec.Struct, frozen=True):
+    """All bytes of a file, and what the system said of the open file."""
+
+    data: bytes
+    facts: os.stat_result
+
+
 class NotRead(msgspec.Struct, frozen=True):
-    """Why a file was not read. `is_absent`: there is none; `is_too_large`: it has more bytes than were allowed."""
+    """Why a file was not read. `is_absent`: there is none, or no regular one; `is_too_large`: it has more bytes than were allowed."""
 
     reason: str
     is_absent: bool = False
@@ -50,10 +58,19 @@ class NotRead(msgspec.Struct, frozen=True):
 
 def read_file_text(path: Path, *, max_bytes: int) -> FileText | NotRead:
     """Read a regular text file of at most `max_bytes`; whatever is wrong with it comes back as a value."""
+    read = read_file_bytes(path, max_bytes=max_bytes)
+    if isinstance(read, NotRead):
+        return read
+    text = decoded(read.data)
+    return NotRead("it is not text") if text is None else FileText(text, len(read.data), read.facts.st_uid)
+
+
+def read_file_bytes(path: Path, *, max_bytes: int) -> FileBytes | NotRead:
+    """The same for bytes of any kind."""
     try:
         kind = not_regular(os.stat(path))
         if kind is not None:
-            return NotRead(f"it is {kind}, not a regular file")
+            return NotRead(f"it is {kind}, not a regular file", is_absent=True)
         descriptor = os.open(path, SAFE_OPEN)
     except (FileNotFoundError, NotADirectoryError):
         return NotRead("it does not exist", is_absent=True)
@@ -67,18 +84,18 @@ def read_file_text(path: Path, *, max_bytes: int) -> FileText | NotRead:
         os.close(descriptor)
 
 
-def _read(descriptor: int, max_bytes: int) -> FileText | NotRead:
+def _read(descriptor: int, max_bytes: int) -> FileBytes | NotRead:
     facts = os.fstat(descriptor)
     kind = not_regular(facts)
     if kind is not None:
-        return NotRead(f"it is {kind}, not a regular file")
-    data = b""
-    while len(data) <= max_bytes and (chunk := os.read(descriptor, max_bytes + 1 - len(data))):
-        data += chunk
-    if len(data) > max_bytes:
+        return NotRead(f"it is {kind}, not a regular file", is_absent=True)
+    chunks, left = list[bytes](), max_bytes + 1
+    while left and (chunk := os.read(descriptor, min(left, CHUNK_BYTES))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    if not left:
         return NotRead(f"it is larger than {max_bytes} bytes", is_too_large=True)
-    text = decoded(data)
-    return NotRead("it is not text") if text is None else FileText(text, len(data), facts.st_uid)
+    return FileBytes(b"".join(chunks), facts)
 
 
 def not_regular(facts: os.stat_result) -> str | None:

@@ -111,6 +111,7 @@ class _Fold:
         self._close_assistant()
         if isinstance(message, AttachmentMessage) and self.open_calls:
             self.reminders.extend(block.text for block in blocks if isinstance(block, Text))
+            self.user.extend(block for block in blocks if not isinstance(block, Text))
         else:
             self.user.extend(blocks)
         self.media += sum(isinstance(block, Image | Document) for block in _flat(blocks))

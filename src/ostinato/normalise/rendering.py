@@ -7,6 +7,7 @@ from ostinato.messages import (
     AnyAttachment,
     AssistantBlock,
     AssistantMessage,
+    AttachedImage,
     AttachmentMessage,
     MaxTurnsReached,
     Message,
@@ -31,23 +32,29 @@ def rendered_user_blocks(message: Message) -> tuple[UserBlock, ...]:
         case UserMessage():
             return tuple(_legal_user_block(block) for block in message.content if not _is_blank(block))
         case AttachmentMessage():
-            text = reminder_text(message.attachment)
-            return (Text(text),) if text else ()
+            return _attachment_blocks(message.attachment)
         case SystemMessage() | AssistantMessage():
             return ()
         case _:
             assert_never(message)
 
 
-def reminder_text(attachment: AnyAttachment) -> str:
-    """An attachment as the model reads it: marked as context, so that it is not taken for the user's words."""
+def _attachment_blocks(attachment: AnyAttachment) -> tuple[UserBlock, ...]:
     match attachment:
         case Reminder():
-            return f"<system-reminder>\n{attachment.text.strip()}\n</system-reminder>"
+            return (Text(reminder_text(attachment.text)),)
+        case AttachedImage():
+            note = f"The user named the image {attachment.path}; it follows."
+            return (Text(reminder_text(note)), attachment.image)
         case MaxTurnsReached():
-            return ""
+            return ()
         case _:
             assert_never(attachment)
+
+
+def reminder_text(text: str) -> str:
+    """What an attachment says, as the model reads it: marked as context, so that it is not taken for the user's words."""
+    return f"<system-reminder>\n{text.strip()}\n</system-reminder>"
 
 
 def rendered_assistant_blocks(message: AssistantMessage, facts: ModelFacts) -> tuple[AssistantBlock, ...]:

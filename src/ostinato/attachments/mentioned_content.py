@@ -1,0 +1,96 @@
+"""What a mentioned file or folder looks like to the model: numbered lines, a listing, an image, or why there is none of these."""
+
+import base64
+import hashlib
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ostinato.attachments.file_text import decoded
+from ostinato.attachments.image_facts import image_type, why_not_sendable
+from ostinato.attachments.mention_syntax import Mention
+from ostinato.attachments.quoted_text import quoted, shown_name
+from ostinato.messages import Image
+
+MAX_FILE_BYTES: Final = 16 << 20
+"""Larger files are named, not shown: they would have to be read whole to know their hash."""
+
+MAX_LINES: Final = 2000
+MAX_TEXT_CHARACTERS: Final = 100_000
+MAX_LINE_CHARACTERS: Final = 2000
+MAX_ENTRIES: Final = 1000
+MAX_SCANNED_ENTRIES: Final = 20_000
+
+
+class Content(msgspec.Struct, frozen=True):
+    """`text` is for the model. `content_hash` is that of the whole file, empty if the model did not get to see it."""
+
+    text: str
+    content_hash: str = ""
+    is_partial: bool = False
+    image: Image | None = None
+
+
+def file_content(data: bytes, mention: Mention, *, takes_images: bool) -> Content:
+    """A file's bytes (at most `MAX_FILE_BYTES` and one) as what can be shown of them. Costly for large files."""
+    if len(data) > MAX_FILE_BYTES:
+        return Content(
+            f"It is larger than {MAX_FILE_BYTES} bytes and not shown; search in it, or Read a range."
+        )
+    content_hash = hashlib.sha256(data).hexdigest()
+    media_type = image_type(data)
+    if media_type is not None:
+        return _image_content(data, media_type, content_hash, takes_images=takes_images)
+    text = decoded(data)
+    if text is None or data.startswith(b"%PDF-"):
+        return Content("It is not text and not shown; use a command that understands it.")
+    return _text_content(text, mention, content_hash)
+
+
+def _image_content(data: bytes, media_type: str, content_hash: str, *, takes_images: bool) -> Content:
+    wrong = why_not_sendable(data) if takes_images else "this model takes no images"
+    if wrong is not None:
+        return Content(f"It is an image that cannot be shown: {wrong}.")
+    image = Image(media_type, base64.b64encode(data).decode("ascii"))
+    return Content("", content_hash, image=image)
+
+
+def _text_content(text: str, mention: Mention, content_hash: str) -> Content:
+    lines = text.removesuffix("\n").split("\n") if text else []
+    first, last = mention.first or 1, mention.last or len(lines)
+    if not lines:
+        return Content("It is empty.", content_hash)
+    if first > len(lines):
+        return Content(f"It has only {len(lines)} lines; line {first} is behind its end.")
+    shown, room = list[str](), MAX_TEXT_CHARACTERS
+    for number, line in enumerate(lines[first - 1 : min(last, first - 1 + MAX_LINES)], first):
+        cut = line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}[... line cut]"
+        room -= len(cut)
+        if room < 0 and shown:
+            break
+        shown.append(f"{number}\t{cut}")
+    end = first + len(shown) - 1
+    is_partial = len(shown) < len(lines)
+    go_on = f"; Read it with offset={end + 1} to go on" if end < min(last, len(lines)) else ""
+    note = f"\n[lines {first}-{end} of {len(lines)}{go_on}]" if is_partial else ""
+    text = quoted("\n".join(shown))
+    return Content(f"Its content (number, tab, line):\n{text}{note}", content_hash, is_partial)
+
+
+def folder_content(folder: Path) -> Content:
+    """The names in a folder, folders with a slash. Blocking. Raises OSError."""
+    with os.scandir(folder) as entries:
+        names = sorted(
+            f"{entry.name}/" if entry.is_dir() else entry.name
+            for entry in islice(entries, MAX_SCANNED_ENTRIES + 1)
+        )
+    shown = [shown_name(name) for name in names[:MAX_ENTRIES]]
+    if not names:
+        return Content("It is an empty folder.")
+    if len(names) > MAX_ENTRIES:
+        more = "many" if len(names) > MAX_SCANNED_ENTRIES else str(len(names) - MAX_ENTRIES)
+        shown.append(f"[{more} more; list them with Glob or `ls`]")
+    return Content("The folder holds:\n" + "\n".join(shown))
