@@ -86,8 +86,9 @@ def scan_project(
 def _folders_of_the_user(places: Places, root: Path) -> set[str]:
     """In the home folder, what lies there is the user's own and needs no trust."""
     user = [folder for folder in (places.data_root, places.other_user_folder) if folder is not None]
-    own = {os.path.realpath(folder) for folder in user}
-    names = {name for name in PROJECT_FOLDERS if os.path.realpath(root / name) in own}
+    own = {Path(os.path.realpath(folder.parent)) / folder.name for folder in user}
+    # a project's own link to such a folder does not make it the user's, so the last part is not resolved
+    names = {name for name in PROJECT_FOLDERS if root / name in own}
     return names | {".agents"} if ".claude" in names else names
 
 
@@ -194,5 +195,5 @@ def _files_in(text: str, root: Path) -> Iterator[str]:
             continue
         # the name as written and where it leads: `link/../x` is not `x`, and a link may be bent
         for path in (os.path.normpath(root / word), os.path.realpath(root / word)):
-            if path.startswith(f"{root}/") and os.path.isfile(path):
+            if path.startswith(os.path.join(root, "")) and os.path.isfile(path):
                 yield os.path.relpath(path, root)

@@ -15,7 +15,7 @@ from ostinato.config.source import Problem, Sourced
 HIDDEN: Final = "(hidden)"
 
 _SECRET_NAME: Final = re.compile(
-    r"key(?!board)|token|secret|passw|passphrase|credential|auth|bearer|cookie|session|private|signature|dsn|pwd",
+    r"key(?!board)|token|secret|passw|passphrase|credential|auth(?!or)|bearer|cookie|private|signature|dsn|pwd",
     re.IGNORECASE,
 )
 _SECRET_VALUE: Final = re.compile(
@@ -103,11 +103,11 @@ def _without_secrets(key: str, value: object) -> object:
     """The value with what may be a secret hidden, by its name or its look; better one too many than one too few."""
     name = _ENDS_WITH_PLACE.sub("", key).rsplit(".", 1)[-1]
     if is_object(value):
-        return {below: _without_secrets(below, part) for below, part in value.items()}
+        return {below: _without_secrets(f"{key}.{below}", part) for below, part in value.items()}
     if is_list(value):
         return [_without_secrets(key, part) for part in value]
     if not isinstance(value, str):
         return value
-    if name not in _NOT_SECRET and _SECRET_NAME.search(name):
+    if name not in _NOT_SECRET and _SECRET_NAME.search(key):
         return HIDDEN
     return HIDDEN if _SECRET_VALUE.search(value) or _LONG.fullmatch(value) else value
