@@ -33,15 +33,12 @@ class Gate:
         self._asking = anyio.Lock()
 
     async def decide(self, query: PermissionQuery) -> Allowed | Denied:
-        from ostinato.permissions.decision import decide  # ruff: ignore[import-outside-top-level] - see the module's docstring
-        from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
-
-        verdict = decide(self._facts(query), self._policy)
+        verdict = self._verdict(query)
         match verdict:
             case Allow():
                 return Allowed(_reason(verdict))
             case Deny():
-                return Denied(_reason(verdict), f"{explain(verdict)} {DO_NOT_WORK_AROUND}")
+                return _denied(verdict)
             case Ask():
                 return await self._asked(query, verdict)
             case _:
@@ -62,11 +59,23 @@ class Gate:
         async with self._asking:
             answer = await self._can_use_tool(asked)
         if isinstance(answer, CallerAllows):
-            return Allowed(
-                DecisionReason("can_use_tool", "caller", "the caller allowed it"), answer.updated_input
-            )
+            return self._allowed_by_caller(query, answer)
         denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
         return Denied(denied, answer.message, interrupt=answer.interrupt)
+
+    def _allowed_by_caller(self, query: PermissionQuery, answer: CallerAllows) -> Allowed | Denied:
+        """The caller answers for what was asked; an input of its own must pass the deny rules like any other."""
+        if answer.updated_input is not None:
+            verdict = self._verdict(replace(query, input=answer.updated_input))
+            if isinstance(verdict, Deny):
+                return _denied(verdict)
+        reason = DecisionReason("can_use_tool", "caller", "the caller allowed it")
+        return Allowed(reason, answer.updated_input)
+
+    def _verdict(self, query: PermissionQuery) -> Verdict:
+        from ostinato.permissions.decision import decide  # ruff: ignore[import-outside-top-level] - see the module's docstring
+
+        return decide(self._facts(query), self._policy)
 
     def _facts(self, query: PermissionQuery) -> CallFacts:
         return call_facts(
@@ -134,6 +143,12 @@ def _touched(query: PermissionQuery) -> tuple[tuple[Path, ...], tuple[Path, ...]
     if access.writes:
         return access.reads, written or access.writes
     return written or access.reads, ()
+
+
+def _denied(verdict: Deny) -> Denied:
+    from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
+
+    return Denied(_reason(verdict), f"{explain(verdict)} {DO_NOT_WORK_AROUND}")
 
 
 def _reason(verdict: Verdict) -> DecisionReason:
