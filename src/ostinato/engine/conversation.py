@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 
+import anyio
 import msgspec
 
 from ostinato.codec import sanitise
@@ -13,7 +14,7 @@ from ostinato.history import History
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.query import events_of
-from ostinato.loop.run import Run
+from ostinato.loop.run import SETTLE_S, Run
 from ostinato.messages import user_prompt
 from ostinato.ports import FileState, ModelFacts, QuerySource, QueryTracking, Workspace
 from ostinato.records import Record
@@ -78,9 +79,11 @@ class Conversation:
             async for event in events:
                 yield event
         finally:
-            await events.aclose()
-            self._run = None
-            self.history = run.messages or self.history.extend(written.records)
+            try:
+                await events.aclose()
+            finally:  # without an await: it also holds when leaving was itself cancelled
+                self._run = None
+                self.history = self.history.extend(written.records) if run.messages is None else run.messages
 
     def abort(self, reason: AbortReason = "user") -> None:
         """End the running query, if there is one; its `Terminal` still comes."""
@@ -124,6 +127,14 @@ class Conversation:
         )
 
     async def aclose(self) -> None:
-        """Give back what the conversation holds: the session file at once, then the model's connections."""
-        self._close_session()
-        await self._close_model()
+        """End the query that still runs, if there is one, and give back what the conversation holds: the session file and the
+        model's connections. Waits at most twice `SETTLE_S`, also when the caller is being cancelled.
+        """
+        try:
+            if self._run is not None:
+                self._run.leave()
+                await self._run.settled()
+        finally:
+            self._close_session()
+            with anyio.move_on_after(SETTLE_S, shield=True):
+                await self._close_model()

@@ -30,8 +30,10 @@ async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[
         async for event in events:
             yield event
     finally:
-        await events.aclose()
-        await conversation.aclose()
+        try:
+            await events.aclose()
+        finally:
+            await conversation.aclose()
 
 
 def run(prompt: str, **options: Unpack[QueryOptions]) -> QueryResult:
