@@ -1,12 +1,14 @@
 """Which instruction files count, in which order, and that nothing wrong with one of them hurts the others."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 from tests.attachments.folders import load, names, places, problems, put
 
 from ostinato.attachments.instruction_files import MAX_BYTES
+from ostinato.attachments.instruction_report import instructions_report
 from ostinato.attachments.instruction_text import instructions_context
 from ostinato.attachments.load_instructions import load_instructions
 
@@ -226,6 +228,41 @@ def test_the_context_names_each_file_and_is_the_same_bytes_each_time(tmp_path: P
         assert f"Contents of {tmp_path / name} (" in context
     assert "only for ts" not in context
     assert context.index("user words") < context.index("project words") < context.index("more words")
+
+
+def test_the_report_names_every_file_its_origin_and_every_problem(tmp_path: Path):
+    files = {
+        "home/.ostinato/AGENTS.md": "user words",
+        "project/CLAUDE.md": "@more.md @../out\x1b.md",
+        "project/more.md": "more words",
+        "out\x1b.md": "out",
+        "project/.claude/rules/ts.md": "---\npaths: '**/*.ts'\n---\nonly for ts",
+    }
+    lines = instructions_report(load(tmp_path, files)).splitlines()
+    words = [line.split() for line in lines[1:5]]
+    assert [word[0] for word in words] == ["user", "project", "project", "project"]
+    assert [word[2] for word in words] == [str(tmp_path / name) for name in list(files) if "out" not in name]
+    assert lines[3].endswith(f"imported by {tmp_path}/project/CLAUDE.md)")
+    assert lines[4].endswith("only for **/*.ts)")
+    assert lines[6].split()[0] == "refused"
+    assert "\x1b" not in "".join(lines)
+    assert instructions_report(load_instructions(places(tmp_path, cwd=tmp_path / "home"))).count("\n") > 0
+
+
+def test_no_text_takes_long_to_look_through(tmp_path: Path):
+    hostile = (
+        ["`" * n + "x" for n in range(1200)],
+        ["@" + "a" * 3000] * 200,
+        ["<!--"] * 200_000,
+        ["~~~"] * 200_001,
+    )
+    started = time.process_time()
+    for number, lines in enumerate(hostile):
+        load(
+            tmp_path,
+            {"project/CLAUDE.md": "\n".join(lines), "project/AGENTS.md": " ".join(lines) + str(number)},
+        )
+    assert time.process_time() - started < 4
 
 
 def test_hostile_contents_and_names_cannot_leave_the_reminder(tmp_path: Path):
