@@ -1,6 +1,5 @@
 """What changed in a text, short enough to send along; bounded in time too, since files change in any way they like."""
 
-import difflib
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
@@ -31,6 +30,8 @@ def change_snippet(before: str, after: str) -> Snippet:
     old, new = old[skipped : len(old) - kept_tail], new[skipped : len(new) - kept_tail]
     if max(len(old), len(new)) > MAX_COMPARED_LINES:
         return Snippet("", is_whole=False)
+    import difflib  # ruff: ignore[import-outside-top-level] - only changes of files need it, no start does
+
     lines: list[str] = []
     room = MAX_SNIPPET_BYTES
     for group in difflib.SequenceMatcher(None, old, new, autojunk=True).get_grouped_opcodes(CONTEXT_LINES):

@@ -18,11 +18,17 @@ class DateChange:
         self._told = told.isoformat()
         self._clock = clock
         self._ids = ids
+        self._is_only_context = False
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
-        """One reminder when the date differs from the last one said, or nothing."""
+        """One reminder when the date differs from the one said last, or nothing."""
         today = self._clock.now().date().isoformat()
-        if today == (last_told_key(view, SOURCE) or self._told):
+        if self._is_only_context and today == self._told:
+            return ()
+        last = last_told_key(view, SOURCE)
+        # Nobody else tells the date, so a view without such reminders gets none but from here: no need to look again.
+        self._is_only_context = last is None and today == self._told
+        if today == (last or self._told):
             return ()
         text = f"The date is now {today}. There is no need to mention this to the user."
         return (attachment_message(self._ids.uuid(), Reminder(SOURCE, text, today)),)
