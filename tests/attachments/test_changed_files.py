@@ -112,6 +112,24 @@ async def test_a_file_that_became_a_fifo_blocks_nobody(scene: Scene):
     assert await scene.news() == []
 
 
+@pytest.mark.parametrize("linked", ["folder/a.py", "folder"])
+async def test_a_link_in_its_place_is_not_followed(scene: Scene, linked: str):
+    (scene.root / "folder").mkdir()
+    (scene.root / "elsewhere").mkdir()
+    scene.write("elsewhere/a.py", "private\n")
+    path = await scene.start("folder/a.py", "one\n")
+    path.unlink()
+    target = scene.root / "elsewhere"
+    if linked == "folder":
+        path.parent.rmdir()
+        path.parent.symlink_to(target)
+    else:
+        path.symlink_to(target / "a.py")
+    said = text(await scene.news())
+    assert "private" not in said
+    assert scene.files.known == {}
+
+
 async def test_a_file_changed_before_it_was_looked_at_is_told_without_a_difference(scene: Scene):
     scene.write("a.py", "one\n")
     scene.see("a.py")

@@ -59,7 +59,12 @@ def test_excludes_name_files_of_user_and_project_but_not_managed_ones(tmp_path: 
         "project/CLAUDE.md": "c",
         "project/.claude/rules/x/one.md": "r",
     }
-    excludes = ("AGENTS.md", f"{tmp_path}/project/.claude/rules/**", "managed.md")
+    excludes = (
+        "~/.ostinato/AGENTS.md",
+        "**/project/AGENTS.md",
+        f"{tmp_path}/project/.claude/rules/**",
+        "managed.md",
+    )
     loaded = load(tmp_path, files, excludes=excludes, managed=(tmp_path / "managed.md",))
     assert names(loaded, tmp_path) == ["managed.md", "project/CLAUDE.md"]
     assert problems(loaded) == [("AGENTS.md", "excluded"), ("AGENTS.md", "excluded"), ("one.md", "excluded")]

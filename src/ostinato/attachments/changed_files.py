@@ -123,6 +123,8 @@ def look(
 
 
 def _on_disk(path: Path, before: OnDisk | None) -> OnDisk | NotRead:
+    if os.path.realpath(path) != str(path):
+        return NotRead("a link stands in its place", is_absent=True)  # who leads where was never permitted
     if before is not None:
         try:
             if _signature(os.stat(path)) == before.signature:

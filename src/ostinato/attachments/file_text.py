@@ -23,7 +23,9 @@ BYTE_ORDER_MARKS: Final = (
 
 CHUNK_BYTES: Final = 1 << 20
 PROPER_CHARACTER: Final = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
-SAFE_OPEN: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+SAFE_OPEN: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+"""For a resolved path: a symlink put there since is refused, and a FIFO put there since does not block."""
+
 KINDS: Final = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
@@ -57,7 +59,7 @@ class NotRead(msgspec.Struct, frozen=True):
 
 
 def read_file_text(path: Path, *, max_bytes: int) -> FileText | NotRead:
-    """Read a regular text file of at most `max_bytes`; whatever is wrong with it comes back as a value."""
+    """Read a regular text file of at most `max_bytes` at a resolved path; what is wrong with it comes back as a value."""
     read = read_file_bytes(path, max_bytes=max_bytes)
     if isinstance(read, NotRead):
         return read

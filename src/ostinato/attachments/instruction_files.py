@@ -57,13 +57,21 @@ class LoadedInstructions(msgspec.Struct, frozen=True):
     problems: tuple[InstructionProblem, ...] = ()
     resolved: frozenset[Path] = frozenset()
 
+    def plus(self, more: "LoadedInstructions") -> "LoadedInstructions":
+        """Both, without saying anything twice."""
+        return LoadedInstructions(
+            tuple(dict.fromkeys((*self.files, *more.files))),
+            tuple(dict.fromkeys((*self.problems, *more.problems))),
+            self.resolved | more.resolved,
+        )
+
 
 class InstructionPlaces(msgspec.Struct, frozen=True):
     """Where to look. All paths are absolute, `cwd` and `roots` resolved.
 
     Project files may import from inside `roots` (at least `cwd`); other imports need to be in `approved` (resolved
-    paths), else they are refused. `excludes` are patterns; one that begins with `/` is matched from the root of the file
-    system, any other at any depth. Managed files cannot be excluded.
+    paths), else they are refused. `excludes` are patterns; one that begins with `/` or `~/` is matched from there, any
+    other at any depth. Managed files cannot be excluded.
     """
 
     cwd: Path

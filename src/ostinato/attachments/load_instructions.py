@@ -57,7 +57,7 @@ class _Loading:
         self.problems: list[InstructionProblem] = []
         self.seen: set[Path] = set(already)
         self._places = places
-        self._excludes = PathPatterns(places.excludes, at_any_depth=True)
+        self._excludes = PathPatterns([_with_home(one, places) for one in places.excludes], at_any_depth=True)
         self._bytes_left = MAX_BYTES
         self._owners = {0, os.geteuid(), _owner(places.cwd)}
 
@@ -159,6 +159,11 @@ class _Loading:
         if candidate.imported_from is not None:
             reason = f"{reason} (imported by `{candidate.imported_from}`)"
         self.problems.append(InstructionProblem(candidate.path, kind, reason))
+
+
+def _with_home(pattern: str, places: InstructionPlaces) -> str:
+    is_below_home = pattern.startswith("~/") and places.home is not None
+    return f"{places.home}/{pattern[2:]}" if is_below_home else pattern
 
 
 def _owner(folder: Path) -> int:

@@ -39,25 +39,24 @@ class NestedInstructions:
         self._workspace = workspace
         self._ids = ids
         self._has_looked_back = False
+        self.found = LoadedInstructions()
+        """What the folders looked at so far hold, with their problems, for `/memory`."""
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
         """One reminder for each file that is due. The first call looks at the whole view, later ones at the last round."""
         named = touched_paths(last_round(view) if self._has_looked_back else view)
-        due = await to_thread.run_sync(self._due, named, abandon_on_cancel=True) if named else ()
+        touched = [path for path in map(self._resolve, named) if path is not None]
+        due: list[InstructionFile] = []
+        if touched:
+            nested = await to_thread.run_sync(
+                load_nested, touched, self._places, self._resolved, abandon_on_cancel=True
+            )
+            self.found = self.found.plus(nested)
+            due = due_files((*self._waiting, *nested.files), touched)
         self._has_looked_back = True
         told = told_keys(view, SOURCE) if due else frozenset[str]()
         new = [file for file in due if path_key(file.path) not in told][:MAX_FILES]
         return [attachment_message(self._ids.uuid(), _reminder(file)) for file in new]
-
-    def _due(self, named: Sequence[str]) -> list[InstructionFile]:
-        """What the touched files call for, the outer folders first. Blocking."""
-        touched = [path for path in map(self._resolve, named) if path is not None]
-        nested = load_nested(touched, self._places, self._resolved)
-        return [
-            file
-            for file in (*self._waiting, *nested)
-            if not file.paths or any(is_meant(file, path) for path in touched)
-        ]
 
     def _resolve(self, named: str) -> Path | None:
         try:
@@ -68,20 +67,23 @@ class NestedInstructions:
 
 def load_nested(
     touched: Sequence[Path], places: InstructionPlaces, already: frozenset[Path]
-) -> list[InstructionFile]:
-    """What the folders between `places.cwd` and the touched files hold, each folder once. Blocking."""
+) -> LoadedInstructions:
+    """What the folders between `places.cwd` and the touched files hold, outer folders first, each once. Blocking."""
     folders = {
         folder
         for path in touched
         for folder in path.parents
         if folder.is_relative_to(places.cwd) and folder != places.cwd
     }
-    files: list[InstructionFile] = []
+    found = LoadedInstructions()
     for folder in sorted(folders, key=lambda folder: folder.parts):
-        found = load_folder_instructions(folder, places, already)
-        already |= found.resolved
-        files.extend(found.files)
-    return files
+        found = found.plus(load_folder_instructions(folder, places, already | found.resolved))
+    return found
+
+
+def due_files(files: Sequence[InstructionFile], touched: Sequence[Path]) -> list[InstructionFile]:
+    """The files that these touches call for: all without `paths`, and the others if one of them is meant."""
+    return [file for file in files if not file.paths or any(is_meant(file, path) for path in touched)]
 
 
 def is_meant(file: InstructionFile, touched: Path) -> bool:
