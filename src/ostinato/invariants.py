@@ -19,6 +19,7 @@ from ostinato.messages import (
     UserMessage,
 )
 from ostinato.ports import RequestMessage, ToolSchema
+from ostinato.tool import Tool
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -109,7 +110,7 @@ def _orphans(messages: Sequence[RequestMessage]) -> Iterable[str]:
                 yield f"messages.{index}: the result `{answer}` has no call in the message before"
 
 
-def tool_problems(tools: Sequence[ToolSchema]) -> tuple[str, ...]:
+def tool_problems(tools: Sequence[Tool | ToolSchema]) -> tuple[str, ...]:
     """What is wrong with these tool definitions; empty if nothing is."""
     found: list[str] = []
     names = [tool.name for tool in tools]

@@ -1,10 +1,12 @@
 """A conversation: set up or refused with a hint, kept on disk, gone on with after anything, one query at a time."""
 
+import os
 from pathlib import Path
 from typing import Any, cast
 
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 import ostinato
 from ostinato.codec import encode
@@ -229,6 +231,45 @@ async def test_bad_input_is_refused_before_anything_is_sent(work: Path, home: Pa
     await refused(options(work, home, model, continue_session=True), UsageError)
     await refused(options(work, home, model), UsageError, prompt=" \n")
     assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_turns": 0},
+        {"max_turns": -1},
+        {"max_turns": "3"},
+        {"max_turns": 1.5},
+        {"max_turns": True},
+        {"max_output_tokens": 0},
+        {"max_output_tokens": -5},
+        {"permission_mode": "acceptedits"},
+        {"allowed_tools": "Bash"},
+        {"disallowed_tools": "Bash"},
+        {"add_dirs": "/tmp"},
+        {"resume": "a", "continue_session": True},
+        {"resume": "a", "session_id": "b"},
+        {"session_id": "b", "continue_session": True},
+        {"extra_tools": [fake_tool("bad name!")]},
+        {"extra_tools": [fake_tool("Bash")]},
+        {"extra_tools": [replace(fake_tool("Look"), input_schema={})]},
+    ],
+    ids=str,
+)
+async def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_opened(
+    work: Path, home: Path, wrong: dict[str, Any]
+):
+    model = ScriptedModel()
+    await refused(options(work, home, model, **wrong), UsageError)
+    assert model.requests == []
+    assert os.listdir(home) == []
+
+
+def test_one_folder_in_place_of_a_list_is_refused_through_the_front_door_too(work: Path):
+    with pytest.raises(UsageError):
+        ostinato.run(
+            "go", cwd=work, model=ScriptedModel(), keep_session=False, **cast("Any", {"add_dirs": "/tmp"})
+        )
 
 
 async def test_a_session_id_that_is_taken_is_refused(work: Path, home: Path):

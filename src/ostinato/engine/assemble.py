@@ -9,11 +9,13 @@ from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.conversation import Conversation, Setting
 from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import choose_model
+from ostinato.engine.option_checks import check_options
 from ostinato.engine.options import Options
 from ostinato.engine.prompt import system_blocks, user_context
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.session import open_session, opened_history, spill_folder
 from ostinato.errors import UsageError
+from ostinato.invariants import tool_problems
 from ostinato.journal.places import data_root
 from ostinato.loop.deps import Deps
 from ostinato.permissions.rules import Rule, parse_rule
@@ -41,16 +43,18 @@ async def open_conversation(options: Options) -> AsyncGenerator[Conversation, No
 async def start_conversation(options: Options) -> Conversation:
     """Set everything up; `aclose()` gives it back. Nothing is sent to a model yet.
 
-    Raises UsageError (folder, session, rules), ConfigurationError (key, model, address), LocalModelError, JournalError.
+    Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address), LocalModelError,
+    JournalError.
     """
+    check_options(options)
     environment = dict(os.environ if options.environment is None else options.environment)
     cwd, roots = _folders(options)
     rules = _rules(options)
     root = data_root(environment)
     chosen = choose_model(options, environment, models_folder=(root or Path.home()) / "models")
+    tools = _tools(options, rules, chosen.facts)
     session = open_session(options, root, cwd)
     workspace = LocalWorkspace(cwd, roots, child_environment(environment), spill_folder(root, cwd, session))
-    tools = _tools(options, rules, chosen.facts)
     clock, ids = SystemClock(), RandomIds()
     permissions = Gate(
         Policy(options.permission_mode, rules),
@@ -114,9 +118,8 @@ def _tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> tupl
         if facts.tool_names:
             offered = [tool for tool in offered if tool.name in facts.tool_names]
     tools = (*offered, *options.extra_tools)
-    names = [tool.name for tool in tools]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise UsageError(f"two tools are named `{twice}`", hint="give each tool a name of its own")
+    wrong = tool_problems(tools)
+    if wrong:
+        raise UsageError(wrong[0], hint="give each tool a legal name of its own and a schema of an object")
     hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
     return tuple(tool for tool in tools if tool.name not in hidden)

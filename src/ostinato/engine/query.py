@@ -51,7 +51,7 @@ def options_from(given: QueryOptions) -> Options:
     changed: dict[str, Any] = dict(given)
     if "cwd" in changed:
         changed["cwd"] = Path(changed["cwd"])
-    if "add_dirs" in changed:
+    if "add_dirs" in changed and not isinstance(changed["add_dirs"], str):
         changed["add_dirs"] = tuple(Path(folder) for folder in changed["add_dirs"])
     return Options(**_known(changed))
 

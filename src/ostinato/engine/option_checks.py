@@ -1,0 +1,48 @@
+"""What cannot be meant, said before anything is opened or sent: a wrong option must never quietly mean something else.
+
+A misspelled mode would be a default one, a rule's text in place of a list would be rules for single letters, and a turn
+limit of zero would be a turn.
+"""
+
+from ostinato.engine.options import PERMISSION_MODES, Options
+from ostinato.errors import UsageError
+
+LISTS = ("allowed_tools", "disallowed_tools", "add_dirs")
+COUNTS = ("max_turns", "max_output_tokens")
+
+
+def check_options(options: Options) -> None:
+    """Raises UsageError."""
+    for name in LISTS:
+        if isinstance(getattr(options, name), str):
+            raise UsageError(
+                f"`{name}` is one text where a list belongs",
+                hint=f"write `{name}=[{getattr(options, name)!r}]`",
+            )
+    for name in COUNTS:
+        _check_count(name, getattr(options, name))
+    if options.permission_mode not in PERMISSION_MODES:
+        modes = ", ".join(f"`{mode}`" for mode in PERMISSION_MODES)
+        raise UsageError(
+            f"there is no permission mode `{options.permission_mode}`", hint=f"modes are {modes}"
+        )
+    _check_session(options)
+
+
+def _check_count(name: str, value: object) -> None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return
+    raise UsageError(
+        f"`{name}` is {value!r}", hint="it takes a whole number from 1, or None for no limit of yours"
+    )
+
+
+def _check_session(options: Options) -> None:
+    if options.continue_session and options.resume is not None:
+        raise UsageError(
+            "`continue_session` and `resume` are two ways to choose a session", hint="use one of them"
+        )
+    if options.session_id is not None and (options.continue_session or options.resume is not None):
+        raise UsageError(
+            "`session_id` names a new session, but one is to be resumed", hint="leave one of the two out"
+        )
