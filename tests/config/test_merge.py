@@ -42,6 +42,14 @@ def test_hooks_add_up_for_each_event_without_doubles():
     assert [group.value for group in settings.hooks["Stop"]] == [first, second]
 
 
+def test_hooks_that_differ_only_in_the_order_of_their_keys_are_one():
+    loaded = in_memory({
+        "project": '{"hooks": {"Stop": [{"matcher": "a", "hooks": []}]}}',
+        "user": '{"hooks": {"Stop": [{"hooks": [], "matcher": "a"}]}}',
+    })
+    assert len(effective(loaded, is_trusted=True).settings.hooks["Stop"]) == 1
+
+
 def test_objects_merge_key_by_key_at_any_depth():
     settings = effective(
         in_memory({

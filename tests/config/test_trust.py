@@ -288,11 +288,12 @@ def test_trust_can_be_taken_back(scene: Scene):
     assert isinstance(scene.state(), Untrusted)
 
 
-def test_the_record_is_for_its_owner_alone(scene: Scene):
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_the_record_is_for_its_owner_alone(scene: Scene, mode: int):
     trust(scene)
     path = scene.data_root / "trust.json"
     assert path.stat().st_mode & 0o777 == 0o600
-    path.chmod(0o622)
+    path.chmod(mode)
     state = scene.state()
     assert isinstance(state, Untrusted)
     assert state.reason
