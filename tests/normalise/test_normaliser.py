@@ -133,6 +133,25 @@ def test_two_replies_in_a_row_join_and_a_prompt_between_keeps_them_apart():
 
 
 @pytest.mark.parametrize(
+    "between",
+    [
+        (result("c", "t9"),),
+        (result("c", "t9"), result("d", "t8")),
+        (user_prompt("x", " "), result("c", "t9")),
+        (reply("c", ToolUse("", "Look", {})), result("d", "")),
+    ],
+    ids=["orphan result", "two of them", "and a blank prompt", "call without an id"],
+)
+def test_two_replies_join_when_nothing_of_what_stood_between_them_may_be_sent(between: tuple[Message, ...]):
+    one, two = reply("b", Text("one")), reply("e", Text("two"))
+    assert sent(PROMPT, one, *between, two, user_prompt("q", "x"), strict=False) == [
+        RequestMessage("user", (Text("go"),)),
+        RequestMessage("assistant", (Text("one"), Text("two"))),
+        RequestMessage("user", (Text("x"),)),
+    ]
+
+
+@pytest.mark.parametrize(
     "history",
     [
         (PROMPT, reply("b", CALL), user_prompt("q", "x")),

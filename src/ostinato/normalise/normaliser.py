@@ -124,6 +124,7 @@ class _Fold:
         if not kept:
             return
         self._close_user()
+        self._reopen_assistant()
         self.seen_calls.update(block.id for block in kept if isinstance(block, ToolUse))
         self.assistant.extend(kept)
 
@@ -145,6 +146,13 @@ class _Fold:
         self.user, self.reminders, self.open_calls = [], [], ()
         if content:
             self._append_user(tuple(content))
+
+    def _reopen_assistant(self) -> None:
+        """Nothing of what stood between two replies may be sent: they join."""
+        last = self.done[-1] if self.done else None
+        if last is not None and last.role == "assistant":
+            self.done.pop()
+            self.assistant = [block for block in last.content if isinstance(block, AssistantBlock)]
 
     def _append_user(self, content: tuple[UserBlock, ...]) -> None:
         last = self.done[-1] if self.done else None
