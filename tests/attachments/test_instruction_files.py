@@ -75,11 +75,12 @@ def test_excludes_name_files_of_user_and_project_but_not_managed_ones(tmp_path: 
 
 def test_an_import_follows_its_importer_and_names_it(tmp_path: Path):
     files = {
-        "project/CLAUDE.md": "See @docs/style.md, and (not @docs/other.md) @docs/with\\ space.md.",
+        "project/CLAUDE.md": "See @docs/style.md#top, @od#d.md. and (not @docs/other.md) @docs/with\\ space.md.",
         "project/docs/style.md": "style @../deep.md",
         "project/docs/with space.md": "space",
         "project/docs/other.md": "other",
         "project/deep.md": "deep",
+        "project/od#d.md": "odd",
         "project/CLAUDE.local.md": "local",
     }
     loaded = load(tmp_path, files)
@@ -87,6 +88,7 @@ def test_an_import_follows_its_importer_and_names_it(tmp_path: Path):
         "project/CLAUDE.md",
         "project/docs/style.md",
         "project/deep.md",
+        "project/od#d.md",
         "project/docs/other.md",
         "project/docs/with space.md",
         "project/CLAUDE.local.md",
@@ -258,8 +260,8 @@ def test_no_text_takes_long_to_look_through(tmp_path: Path):
     hostile = (
         ["`" * n + "x" for n in range(1200)],
         ["@" + "a" * 3000] * 200,
-        ["<!--"] * 200_000,
-        ["~~~"] * 200_001,
+        ["<!--"] * 40_000,
+        ["~~~"] * 40_001,
     )
     started = time.process_time()
     for number, lines in enumerate(hostile):
@@ -267,7 +269,7 @@ def test_no_text_takes_long_to_look_through(tmp_path: Path):
             tmp_path,
             {"project/CLAUDE.md": "\n".join(lines), "project/AGENTS.md": " ".join(lines) + str(number)},
         )
-    assert time.process_time() - started < 4
+    assert time.process_time() - started < 2
 
 
 def test_hostile_contents_and_names_cannot_leave_the_reminder(tmp_path: Path):

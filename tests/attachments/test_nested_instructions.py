@@ -13,6 +13,7 @@ from ostinato.testing import CountingIds, FakeWorkspace
 
 FILES = {
     "home/.ostinato/rules/py.md": "---\npaths: '**/*.py'\n---\npython rule",
+    "home/AGENTS.md": "of no folder above or below",
     "project/AGENTS.md": "root",
     "project/.claude/rules/ts.md": "---\npaths: ['web/**/*.ts']\n---\nts rule @../more.md",
     "project/.claude/more.md": "more",

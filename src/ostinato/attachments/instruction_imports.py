@@ -17,6 +17,8 @@ CLOSING: Final = ".,;:!?)]}'\""
 
 def import_words(text: str) -> Iterator[str]:
     """What follows an `@` that begins a word, in order, each once, with escaped spaces as spaces."""
+    if "@" not in text:
+        return
     words: dict[str, None] = {}
     for found in IMPORT.finditer(without_code(text)):
         words[found[1].replace("\\ ", " ")] = None
@@ -28,7 +30,7 @@ def import_words(text: str) -> Iterator[str]:
 def import_path(word: str, folder: Path, home: Path | None) -> Path | None:
     """The existing file that a word of a file in `folder` names; a closing mark or `#heading` may follow it."""
     bare = word.partition("#")[0]
-    for name in dict.fromkeys((word, word.rstrip(CLOSING), bare, bare.rstrip(CLOSING))):
+    for name in dict.fromkeys((word, word.rstrip(CLOSING), bare.rstrip(CLOSING))):
         path = _expanded(name, folder, home)
         if path is not None and os.path.lexists(path) and not os.path.isdir(path):
             return Path(os.path.normpath(path))

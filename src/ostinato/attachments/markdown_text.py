@@ -12,6 +12,8 @@ COMMENT_START: Final = re.compile(r" {0,3}<!--")
 
 def without_block_comments(text: str) -> str:
     """The text without HTML comments that begin a line; those in code stay, and so does one that is never closed."""
+    if "<!--" not in text:
+        return text
     kept: list[str] = []
     comment: list[str] = []
     for line, is_code in _lines(text):

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -83,14 +84,16 @@ def _text_content(text: str, mention: Mention, content_hash: str) -> Content:
 def folder_content(folder: Path) -> Content:
     """The names in a folder, folders with a slash. Blocking. Raises OSError."""
     with os.scandir(folder) as entries:
-        names = sorted(
-            f"{entry.name}/" if entry.is_dir() else entry.name
-            for entry in islice(entries, MAX_SCANNED_ENTRIES + 1)
-        )
-    shown = [shown_name(name) for name in names[:MAX_ENTRIES]]
+        some = islice(entries, MAX_SCANNED_ENTRIES + 1)
+        return Content(listing([f"{entry.name}/" if entry.is_dir() else entry.name for entry in some]))
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in order, at most `MAX_ENTRIES`, and how many more there are."""
     if not names:
-        return Content("It is an empty folder.")
+        return "It is an empty folder."
+    shown = [shown_name(name) for name in sorted(names)[:MAX_ENTRIES]]
     if len(names) > MAX_ENTRIES:
         more = "many" if len(names) > MAX_SCANNED_ENTRIES else str(len(names) - MAX_ENTRIES)
         shown.append(f"[{more} more; list them with Glob or `ls`]")
-    return Content("The folder holds:\n" + "\n".join(shown))
+    return "\n".join(["The folder holds:", *shown])
