@@ -122,6 +122,26 @@ async def test_a_model_call_that_ends_by_a_cancellation_of_its_own_ends_in_a_ter
     assert [event.reason for event in events if isinstance(event, Terminal)] == ["model_error"]
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+@pytest.mark.parametrize("is_under_way", [False, True], ids=["before it began", "under way"])
+async def test_a_host_that_cancels_our_tasks_gets_a_terminal_and_can_ask_again(is_under_way: bool):
+    gate = Gate()
+    scene = Scene(ScriptedModel(Reply(say("a"), gate, say("b"))))
+    others = asyncio.all_tasks()
+    playing = asyncio.ensure_future(scene.play())
+    while not (gate.is_reached if is_under_way else asyncio.all_tasks() - others - {playing}):
+        await anyio.lowlevel.checkpoint()
+    for ours in asyncio.all_tasks() - others - {playing}:
+        ours.cancel()
+    gate.open()
+    await playing
+    assert scene.terminal.reason == ("aborted_streaming" if is_under_way else "completed")
+    assert sum(isinstance(event, Terminal) for event in scene.events) == 1
+    again = Scene(ScriptedModel(Reply(say("hello"))))
+    await again.play()
+    assert again.terminal.reason == "completed"
+
+
 setting: ContextVar[str] = ContextVar("setting", default="")
 
 

@@ -43,10 +43,10 @@ class Channel(Generic[T]):
         self._put(_Offered((item,)))
         return True
 
-    def close(self) -> None:
-        """No more batches will come."""
+    def close(self, last: T) -> None:
+        """Hand over `last` without waiting for room; no more will come."""
         self._is_closed = True
-        self._wake_receiver()
+        self._put((last,))
 
     async def receive(self) -> Sequence[T] | None:
         """The next batch, or None at the end."""

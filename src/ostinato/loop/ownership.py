@@ -25,18 +25,42 @@ class _Root:
         self.keep: object = None
 
     async def serve(self) -> None:
-        async with anyio.create_task_group() as tasks:
-            self.tasks = tasks
-            self.ready.set()
-            await self.idle.wait()
+        try:
+            async with anyio.create_task_group() as tasks:
+                self.tasks = tasks
+                self.ready.set()
+                await self.idle.wait()
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Nobody may join any more; also when the host cancelled the root, at whatever moment."""
+        self.idle.set()
+        self.ready.set()
+
+    async def start(self, body: Callable[[], Awaitable[None]]) -> bool:
+        """Start `body` in the group; False if the root has ended, and `body` did not start."""
+        self.runs += 1
+        try:
+            await self.ready.wait()
+        except BaseException:
+            self.leave()
+            raise
+        if self.tasks is None or self.idle.is_set():
+            return False
+        self.tasks.start_soon(self.hold, body)
+        return True
 
     async def hold(self, body: Callable[[], Awaitable[None]]) -> None:
         try:
             await body()
         finally:
-            self.runs -= 1
-            if self.runs == 0:
-                self.idle.set()
+            self.leave()
+
+    def leave(self) -> None:
+        self.runs -= 1
+        if self.runs == 0:
+            self.idle.set()
 
 
 _current: RunVar["_Root | None"] = RunVar("ostinato_root", default=None)
@@ -44,28 +68,26 @@ _current: RunVar["_Root | None"] = RunVar("ostinato_root", default=None)
 
 async def start_owned(body: Callable[[], Awaitable[None]]) -> None:
     """Start `body` as a task of its own on the current event loop; `body` must not raise."""
+    while not await _living_root().start(body):
+        pass  # the host ended that root before it was ready
+
+
+def _living_root() -> _Root:
     root = _current.get()
     if root is None or root.idle.is_set():
         root = _Root()
         _current.set(root)
         _detach(root)
-    root.runs += 1
-    try:
-        await root.ready.wait()
-        if root.tasks is None:
-            raise RuntimeError("the root task has no task group")
-        root.tasks.start_soon(root.hold, body)
-    except BaseException:
-        root.runs -= 1
-        if root.runs == 0:
-            root.idle.set()
-        raise
+    return root
 
 
 def _detach(root: _Root) -> None:
     host = current_token().native_token
     if isinstance(host, asyncio.AbstractEventLoop):
-        root.keep = host.create_task(root.serve(), name="ostinato root")
+        task = host.create_task(root.serve(), name="ostinato root")
+        # cancelled before it began, a task runs no `finally`
+        task.add_done_callback(lambda _task: root.end())
+        root.keep = task
     else:
         import trio  # only where it is the host: asyncio users need not have it
 

@@ -20,6 +20,9 @@ from ostinato.ports import Abort
 SETTLE_S = 2.0
 """How long leaving a run may wait for its end; the process trees are gone within that time (DESIGN §5)."""
 
+ENDED_BY_HOST = Terminal("aborted_streaming", 0, error="the host ended the run", error_kind="terminated")
+"""For a run whose own task was cancelled from outside, in whatever it was doing."""
+
 
 class _Task(msgspec.Struct):
     """The run's own task: how to end it, and whether it has ended."""
@@ -49,13 +52,13 @@ class Run:
         self._task = task
 
     async def _work(self, task: "_Task") -> None:
-        """The body of the run's own task; raises nothing but cancellation."""
+        """The body of the run's own task; raises nothing but cancellation. Its consumer gets a Terminal in every case."""
+        terminal = ENDED_BY_HOST
         try:
             with task.scope:
                 terminal = await self._ended()
-                await self.channel.send((terminal,))
         finally:
-            self.channel.close()
+            self.channel.close(terminal)
             task.done.set()
 
     async def _ended(self) -> Terminal:
