@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -196,6 +197,16 @@ def test_a_second_interrupt_ends_at_once_and_loses_nothing(desk: Desk):
         assert not is_alive(read_pids(desk)[0])
         assert desk.run("-p", "go on", "--continue").text == "again\n"
         server.assert_clean()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_after_the_work_is_done_does_not_change_the_exit_code(number: signal.Signals):
+    script = (
+        "import os, sys; from ostinato.cli.program import run_program; code = run_program(['-p', 'x', '--bogus']); "
+        f"os.kill(os.getpid(), {int(number)}); sys.exit(code)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (2, 3)
 
 
 def test_an_interrupt_while_input_is_awaited_is_quiet(desk: Desk):

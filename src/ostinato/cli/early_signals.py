@@ -18,5 +18,7 @@ def _leave(_number: int, _frame: object) -> NoReturn:
 
 
 def ignore_late() -> None:
-    """The work is done: an impatient Ctrl-C must not turn the interpreter's own end into a trace."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """The work is done and its exit code stands: an impatient signal must not make a trace or another code of the
+    interpreter's own end."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
