@@ -67,6 +67,11 @@ def test_where_the_text_is_cut_makes_no_difference(pieces: list[str]):
     assert "".join(stream.feed(piece) for piece in pieces) == terminal_text("".join(pieces))
 
 
+@pytest.mark.parametrize("mark", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_nothing_turns_the_text_around_it_about(mark: str):
+    assert terminal_text(f"if admin{mark} {{ // begin{mark}") == "if admin { // begin"
+
+
 def test_plain_text_of_any_script_stays():
     text = "naïve ✓ 日本語 \U0001f469\u200d\U0001f4bb עברית"
     assert terminal_text(text) == text

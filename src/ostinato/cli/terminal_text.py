@@ -8,8 +8,9 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-_SUSPECT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Anything but text, tab and line feed; a chunk without these passes as it is."""
+_SUSPECT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Anything but text, tab and line feed, and what turns the text around it about (a diff would show other code than it
+holds; scripts written from right to left do without); a chunk without these passes as it is."""
 
 _STRING_INTRODUCERS: Final = frozenset("]PX^_")
 """After ESC: OSC, DCS, SOS, PM, APC. They swallow what follows up to their end mark."""
