@@ -11,7 +11,7 @@ from tests.attachments.folders import put
 from tests.attachments.images import png
 from tests.attachments.views import reminders, text, touch
 
-from ostinato.attachments.mention_syntax import Mention, mentions
+from ostinato.attachments.mention_syntax import MAX_CANDIDATES, Mention, mentions
 from ostinato.attachments.mentioned_content import listing
 from ostinato.attachments.mentions import MAX_MENTIONS, MentionSetting, mention_attachments
 from ostinato.messages import AttachedImage, AttachmentMessage, Message
@@ -196,6 +196,10 @@ async def test_content_and_names_cannot_leave_the_reminder(tmp_path: Path):
         assert "</system-reminder" not in said.lower()
         said.encode()
     assert len(text(await scene.attach("@a<")).splitlines()) == 2
+
+
+def test_only_so_many_words_are_looked_up():
+    assert len(list(mentions(" ".join(f"@{n}" for n in range(1000))))) == MAX_CANDIDATES
 
 
 def test_readings_are_the_whole_word_first():

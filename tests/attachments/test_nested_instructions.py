@@ -14,7 +14,8 @@ from ostinato.testing import CountingIds, FakeWorkspace
 FILES = {
     "home/.ostinato/rules/py.md": "---\npaths: '**/*.py'\n---\npython rule",
     "home/AGENTS.md": "of no folder above or below",
-    "project/AGENTS.md": "root",
+    "project/AGENTS.md": "root @lib/AGENTS.md",
+    "project/lib/AGENTS.md": "imported at the start",
     "project/.claude/rules/ts.md": "---\npaths: ['web/**/*.ts']\n---\nts rule @../more.md",
     "project/.claude/more.md": "more",
     "project/web/AGENTS.md": "web",
@@ -36,6 +37,7 @@ def collector(root: Path) -> NestedInstructions:
     [
         ("x.txt", []),
         ("a.py", ["py.md"]),
+        ("lib/x.txt", []),
         ("web/a.css", ["AGENTS.md"]),
         ("web/ui/a.ts", ["ts.md", "more.md", "AGENTS.md", "CLAUDE.md"]),
         ("web/ui/a.css", ["AGENTS.md", "CLAUDE.md", "css.md"]),

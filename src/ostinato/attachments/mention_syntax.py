@@ -30,9 +30,9 @@ def mentions(prompt: str) -> Iterator[tuple[Mention, ...]]:
     seen: dict[str, None] = {}
     for found in MENTION.finditer(prompt):
         seen[found[0]] = None
-        if len(seen) > MAX_CANDIDATES:
+        if len(seen) >= MAX_CANDIDATES:
             break
-    for whole in list(seen)[:MAX_CANDIDATES]:
+    for whole in seen:
         readings = _readings(whole)
         if readings:
             yield readings
