@@ -14,13 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.loop.scene import Scene
 
-from ostinato.events import AnyModelEvent, Event, Terminal
+from ostinato.events import AnyModelEvent, AssistantEvent, AttachmentEvent, Event, Terminal, UserEvent
 from ostinato.history import History
 from ostinato.invariants import problems
 from ostinato.loop.channel import CAPACITY_BATCHES
 from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, Message, ToolResult, UserMessage
 from ostinato.normalise.normaliser import Normaliser
+from ostinato.ports import Allowed, Denied, PermissionQuery
+from ostinato.records import Record, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig
 from ostinato.testing import (
     SCRIPTED_FACTS,
@@ -38,6 +40,7 @@ from ostinato.testing import (
     stream_cut,
     waits_at,
 )
+from ostinato.testing.scripted_permissions import BY_TEST
 
 
 async def settle() -> None:
@@ -221,6 +224,50 @@ def is_sound(view: list[Message]) -> None:
     assert sorted(calls) == sorted(answers)
 
 
+def is_accounted_for(records: list[Record], log: RunLog, events: list[Event]) -> None:
+    """Each call ended once, none started after its end or unwritten, and what was shown as final was written."""
+    over: list[str] = []
+    started: list[str] = []
+    for record in records:
+        if isinstance(record, ToolStarted):
+            assert record.tool_use_id not in over
+            started.append(record.tool_use_id)
+        if isinstance(record, ToolFinished):
+            over.append(record.tool_use_id)
+    assert sorted(over) == sorted(
+        c.id for r in records if isinstance(r, AssistantMessage) for c in r.tool_uses
+    )
+    assert set(log.started) <= set(started)
+    assert len(started) == len(set(started))
+    written = {record.uuid for record in records if isinstance(record, Message)}
+    shown = [e.message.uuid for e in events if isinstance(e, AssistantEvent | UserEvent | AttachmentEvent)]
+    assert len(shown) == len(set(shown))
+    assert set(shown) <= written
+
+
+async def takes_steps(_input: object, _context: object) -> None:
+    """Long enough for other calls to wait behind it."""
+    for _ in range(5):
+        await anyio.lowlevel.checkpoint()
+
+
+class TakesTime:
+    """A gate that answers after a few steps, so that an abort can meet it; some answers end the query."""
+
+    def __init__(self, answers: list[str]) -> None:
+        self._answers = answers
+        self._asked = 0
+
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+        answer = self._answers[self._asked % len(self._answers)]
+        self._asked += 1
+        for _ in range(self._asked % 3):
+            await anyio.lowlevel.checkpoint()
+        if answer == "allow":
+            return Allowed(BY_TEST)
+        return Denied(BY_TEST, query.tool_use_id, interrupt=answer == "stop")
+
+
 async def walk(scene: Scene, abort_at: int, leave_at: int) -> list[Event]:
     events: list[Event] = []
     stream = query(scene.params(), scene.deps())
@@ -235,18 +282,24 @@ async def walk(scene: Scene, abort_at: int, leave_at: int) -> list[Event]:
 
 
 def check_walk(
-    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, streaming: bool, backend: str
+    plan: list[tuple[list[str], str]],
+    abort_at: int,
+    leave_at: int,
+    config: QueryConfig,
+    answers: list[str],
+    backend: str,
 ) -> None:
     log = RunLog()
     scene = Scene(
         ScriptedModel(*scripted(plan)),
         [
-            fake_tool("Look", log=log),
+            fake_tool("Look", takes_steps, log=log),
             fake_tool("Fails", raises(ValueError("no")), log=log),
-            fake_tool("Alone", log=log),
+            fake_tool("Alone", takes_steps, log=log),
         ],
+        permissions=TakesTime(answers),
         max_turns=6,
-        config=QueryConfig(streaming_tool_execution=streaming, normalise_strictly=True),
+        config=config,
     )
     events = anyio.run(walk, scene, abort_at, leave_at, backend=backend)
     ends = [event for event in events if isinstance(event, Terminal)]
@@ -255,19 +308,29 @@ def check_walk(
     assert log.running == frozenset()
     assert scene.model.open_streams == 0
     is_sound(History.fold([*scene.params().messages.view(), *scene.journal.records]).view())
+    is_accounted_for(scene.journal.records, log, events)
+
+
+configs = st.builds(
+    QueryConfig,
+    streaming_tool_execution=st.booleans(),
+    sequential_tools=st.booleans(),
+    normalise_strictly=st.just(True),
+)
+decisions = st.lists(st.sampled_from(["allow", "allow", "deny", "stop"]), min_size=1, max_size=4)
 
 
 @settings(max_examples=120, deadline=None)
-@given(turns, st.integers(0, 40), st.integers(1, 60), st.booleans())
+@given(turns, st.integers(0, 40), st.integers(1, 60), configs, decisions)
 def test_any_script_with_any_abort_and_any_walk_away_leaves_a_sound_history_on_asyncio(
-    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, streaming: bool
+    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, config: QueryConfig, answers: list[str]
 ):
-    check_walk(plan, abort_at, leave_at, streaming, "asyncio")
+    check_walk(plan, abort_at, leave_at, config, answers, "asyncio")
 
 
 @settings(max_examples=120, deadline=None)
-@given(turns, st.integers(0, 40), st.integers(1, 60), st.booleans())
+@given(turns, st.integers(0, 40), st.integers(1, 60), configs, decisions)
 def test_any_script_with_any_abort_and_any_walk_away_leaves_a_sound_history_on_trio(
-    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, streaming: bool
+    plan: list[tuple[list[str], str]], abort_at: int, leave_at: int, config: QueryConfig, answers: list[str]
 ):
-    check_walk(plan, abort_at, leave_at, streaming, "trio")
+    check_walk(plan, abort_at, leave_at, config, answers, "trio")
