@@ -254,7 +254,7 @@ async def test_bad_input_is_refused_before_anything_is_sent(work: Path, home: Pa
         {"extra_tools": [fake_tool("Bash")]},
         {"extra_tools": [replace(fake_tool("Look"), input_schema={})]},
     ],
-    ids=str,
+    ids=lambda wrong: "+".join(wrong),  # a tool's own text holds an address
 )
 async def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_opened(
     work: Path, home: Path, wrong: dict[str, Any]

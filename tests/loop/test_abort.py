@@ -11,7 +11,7 @@ from ostinato.loop.query import query
 from ostinato.loop.results import stopped
 from ostinato.messages import AssistantMessage, ToolResult, UserMessage
 from ostinato.ports import Denied
-from ostinato.records import Record, ToolFinished, ToolStarted
+from ostinato.records import Aborted, Record, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig
 from ostinato.submissions import AbortReason
 from ostinato.testing import (
@@ -343,3 +343,11 @@ async def test_a_tool_that_cannot_be_cancelled_does_not_lose_its_call():
         await anyio.lowlevel.checkpoint()
         gate.open()
     assert unanswered(scene) == set()
+
+
+@pytest.mark.parametrize("reason", ["user", "timeout", "interrupt"])
+async def test_that_and_why_a_query_was_stopped_is_a_fact_in_the_journal(reason: AbortReason):
+    scene = Scene(ScriptedModel(Reply(say("x"))))
+    scene.abort.abort(reason)
+    await scene.play()
+    assert [r.reason for r in scene.journal.records if isinstance(r, Aborted)] == [reason]

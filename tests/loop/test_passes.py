@@ -12,6 +12,7 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.query import query
 from ostinato.loop.query_loop import QueryEnd, query_loop
+from ostinato.loop.turn import QueryNotes
 from ostinato.messages import Message, Text, ToolResult, ToolUse, user_prompt
 from ostinato.ports import ModelRequest, QuerySource, QueryTracking, Thinking
 from ostinato.records import AnyEdit, ReplaceResult
@@ -43,7 +44,8 @@ async def looped(params: QueryParams, deps: Deps) -> tuple[QueryEnd, list[Event]
     async def emit(batch: Sequence[Event]) -> None:
         shown.extend(batch)
 
-    return await query_loop(params, deps, Ledger(deps.journal, emit, lambda _event: True)), shown
+    ledger = Ledger(deps.journal, emit, lambda _event: True)
+    return await query_loop(params, deps, ledger, QueryNotes()), shown
 
 
 def rounds(count: int) -> ScriptedModel:

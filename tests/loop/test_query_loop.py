@@ -349,3 +349,19 @@ async def test_the_fragments_of_one_reply_share_its_response_id():
     await scene.play()
     ids = [e.message.response_id for e in scene.events if isinstance(e, AssistantEvent)]
     assert ids == ["msg_1", "msg_1", "msg_2"]
+
+
+async def test_a_query_that_ends_by_a_fault_of_the_journal_still_says_what_it_had_cost():
+    used = Usage(10, 3)
+    model = ScriptedModel(Reply(call("Look", "t1"), usage=used), Reply(say("done"), usage=used))
+    scene = Scene(model, [fake_tool("Look")])
+    await scene.play()
+    last = Scene(
+        ScriptedModel(Reply(call("Look", "t1"), usage=used), Reply(say("done"), usage=used)),
+        [fake_tool("Look")],
+    )
+    last.journal = MemoryJournal(fail_at_write=scene.journal.writes)
+    await last.play()
+    assert (last.terminal.reason, last.terminal.error_kind) == ("model_error", "JournalError")
+    assert (last.terminal.turn_count, last.terminal.usage) == (2, used.plus(used))
+    assert transitions(last.terminal) == ("next_turn",)

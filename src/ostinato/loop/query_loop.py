@@ -48,14 +48,13 @@ class QueryEnd(msgspec.Struct, frozen=True):
     messages: History
 
 
-async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger) -> QueryEnd:
+async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
     """Run one query to its end. What happens is shown through the ledger; the `Terminal` is returned, not yet shown."""
     context = params.tool_use_context
     state = initial_state(
         params.messages, context, max_output_tokens_override=params.max_output_tokens_override
     )
     requests = RequestBuilder(params)
-    notes = QueryNotes()
     while True:
         state = await _prepared(state, deps, ledger)
         outcome = await take_turn(state, params, deps, ledger, requests, notes)
@@ -63,10 +62,11 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger) -> QueryEn
         await ledger.record_then_emit(*all_shown(step.added))
         if isinstance(step, End):
             messages = state.messages.extend(outcome.records).extend(step.added)
-            return QueryEnd(_recorded_end(step, state, notes, ledger), messages)
+            return QueryEnd(_recorded_end(step, notes, ledger), messages)
         state = step.state
         await ledger.record_then_emit((step.transition, Transition(step.transition)))
         notes.transitions.append(step.transition)
+        notes.turn_count = state.turn_count
         ledger.taken()
 
 
@@ -106,18 +106,12 @@ async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
     return replace(state, messages=state.messages.extend(ledger.taken())) if edits else state
 
 
-def _recorded_end(step: End, state: State, notes: QueryNotes, ledger: Ledger) -> Terminal:
+def _recorded_end(step: End, notes: QueryNotes, ledger: Ledger) -> Terminal:
+    terminal = notes.terminal(step.reason, turn_count=step.turn_count)
     error = step.error
-    terminal = Terminal(
-        reason=step.reason,
-        turn_count=step.turn_count or state.turn_count,
-        transitions=tuple(notes.transitions),
-        usage=notes.usage,
-        denials=tuple(notes.denials),
-        error=error.message if error else "",
-        hint=error.hint if error else "",
-        error_kind=error.kind if error else "",
-        status=error.status if error else None,
-    )
+    if error is not None:
+        terminal = msgspec.structs.replace(
+            terminal, error=error.message, hint=error.hint, error_kind=error.kind, status=error.status
+        )
     ledger.record(Ended(terminal.reason, terminal.turn_count, terminal.error))
     return terminal

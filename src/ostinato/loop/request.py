@@ -32,7 +32,8 @@ class RequestBuilder:
         if self._tools is not context.tools:
             self._tools = context.tools
             self._schemas = tuple(
-                ToolSchema(tool.name, tool.description, tool.input_schema) for tool in context.tools
+                ToolSchema(tool.name, tool.description, tool.input_schema, tool.flat_parameters)
+                for tool in context.tools
             )
         return ModelRequest(
             model=context.model.id,

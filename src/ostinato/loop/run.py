@@ -1,12 +1,14 @@
 """A query that runs: its channel of events, its abort signal, and its end. Whatever happens inside, it ends in one `Terminal`."""
 
 import logging
+from contextlib import suppress
+from functools import partial
 from typing import cast
 
 import anyio
 import msgspec
 
-from ostinato.errors import OstinatoError
+from ostinato.errors import JournalError, OstinatoError
 from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.cancellation import must_pass
@@ -15,7 +17,9 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
 from ostinato.loop.query_loop import query_loop
+from ostinato.loop.turn import QueryNotes
 from ostinato.ports import Abort
+from ostinato.records import Aborted
 
 SETTLE_S = 2.0
 """How long leaving a run may wait for its end; the process trees are gone within that time (DESIGN §5)."""
@@ -63,14 +67,16 @@ class Run:
 
     async def _ended(self) -> Terminal:
         ledger = Ledger(self._deps.journal, self.channel.send, self.channel.offer)
+        notes = QueryNotes()
+        self.abort.on_abort(partial(_record_abort, self.abort, ledger))
         try:
-            end = await query_loop(self._params, self._deps, ledger)
+            end = await query_loop(self._params, self._deps, ledger, notes)
             self.messages = end.messages
             await self._deps.journal.sync()
         except BaseException as error:
             if must_pass(error):
                 raise
-            return internal_error(error)
+            return internal_error(error, notes)
         return end.terminal
 
     def leave(self) -> None:
@@ -88,15 +94,22 @@ class Run:
                 await self._task.done.wait()
 
 
-def internal_error(error: BaseException) -> Terminal:
+def _record_abort(abort: Abort, ledger: Ledger) -> None:
+    """That and why the query was told to stop is a fact; a journal that fails here fails again for the query itself."""
+    if abort.reason is not None:
+        with suppress(JournalError):
+            ledger.record(Aborted(abort.reason))
+
+
+def internal_error(error: BaseException, notes: QueryNotes) -> Terminal:
     """The Terminal for what no transition foresaw: a journal that cannot be written, a bug."""
     cause = _cause(error)
     if isinstance(cause, OstinatoError):
-        return Terminal(
-            "model_error", 0, error=cause.message, hint=cause.hint, error_kind=type(cause).__name__
-        )
-    logging.getLogger("ostinato").error("the query ended by an unforeseen error", exc_info=cause)
-    return Terminal("model_error", 0, error=f"{type(cause).__name__}: {cause}", error_kind="internal")
+        text, hint, kind = cause.message, cause.hint, type(cause).__name__
+    else:
+        logging.getLogger("ostinato").error("the query ended by an unforeseen error", exc_info=cause)
+        text, hint, kind = f"{type(cause).__name__}: {cause}", "", "internal"
+    return msgspec.structs.replace(notes.terminal("model_error"), error=text, hint=hint, error_kind=kind)
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -5,7 +5,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
-from ostinato.events import Denial, RequestStart
+from ostinato.events import Denial, RequestStart, Terminal, TerminalReason
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
@@ -33,9 +33,20 @@ from ostinato.state import (
 class QueryNotes(msgspec.Struct):
     """What a query gathers over its passes for its `Terminal`; no decision reads it."""
 
+    turn_count: int = 1
     transitions: list[Continued] = msgspec.field(default_factory=list[Continued])
     denials: list[Denial] = msgspec.field(default_factory=list[Denial])
     usage: Usage = NO_USAGE
+
+    def terminal(self, reason: TerminalReason, *, turn_count: int | None = None) -> Terminal:
+        """The end, with everything gathered until now."""
+        return Terminal(
+            reason=reason,
+            turn_count=self.turn_count if turn_count is None else turn_count,
+            transitions=tuple(self.transitions),
+            usage=self.usage,
+            denials=tuple(self.denials),
+        )
 
 
 async def take_turn(
