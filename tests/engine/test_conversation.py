@@ -254,7 +254,7 @@ async def test_bad_input_is_refused_before_anything_is_sent(work: Path, home: Pa
         {"extra_tools": [fake_tool("Bash")]},
         {"extra_tools": [replace(fake_tool("Look"), input_schema={})]},
     ],
-    ids=lambda wrong: "+".join(wrong),  # a tool's own text holds an address
+    ids="+".join,  # a tool's own text holds an address
 )
 async def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_opened(
     work: Path, home: Path, wrong: dict[str, Any]
@@ -312,6 +312,12 @@ def test_the_synchronous_form_returns_the_text_and_the_reason(work: Path, home: 
         "go", cwd=work, model=ScriptedModel(Reply(say("hi "), say("there"))), keep_session=False
     )
     assert (result.reason, result.text, result.turn_count) == ("completed", "hi there", 1)
+
+
+async def test_the_synchronous_form_says_what_to_use_where_an_event_loop_runs(work: Path):
+    with pytest.raises(UsageError) as caught:
+        ostinato.run("go", cwd=work, model=ScriptedModel(), keep_session=False)
+    assert "ostinato.query" in caught.value.hint
 
 
 def test_an_option_that_does_not_exist_is_named(work: Path):

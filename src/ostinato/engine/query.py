@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import anyio
+from anyio.lowlevel import current_token
 
 from ostinato.engine.assemble import start_conversation
 from ostinato.engine.options import Options, QueryOptions
 from ostinato.engine.result import QueryResult, result_of_events
+from ostinato.errors import UsageError
 from ostinato.events import Event
 
 
@@ -37,8 +39,24 @@ async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[
 
 
 def run(prompt: str, **options: Unpack[QueryOptions]) -> QueryResult:
-    """The synchronous form, for scripts and notebooks without an event loop: run to the end, then return the result."""
+    """The synchronous form, for scripts: run to the end, then return the result.
+
+    Raises what `query` raises, and UsageError inside a running event loop (a notebook has one).
+    """
+    if _is_in_event_loop():
+        raise UsageError(
+            "`ostinato.run` cannot wait inside a running event loop",
+            hint="use `async for event in ostinato.query(...)` there",
+        )
     return anyio.run(partial(_collected, prompt, options))
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        current_token()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _collected(prompt: str, options: QueryOptions) -> QueryResult:
