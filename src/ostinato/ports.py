@@ -84,9 +84,12 @@ class RequestMessage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolSchema(msgspec.Struct, frozen=True):
+    """A tool as the model is told of it. `flat_parameters` are those that a small model is offered; empty means all."""
+
     name: str
     description: str
     input_schema: Mapping[str, Any]
+    flat_parameters: tuple[str, ...] = ()
 
 
 class Thinking(msgspec.Struct, frozen=True):
