@@ -137,6 +137,14 @@ async def test_a_file_changed_before_it_was_looked_at_is_told_without_a_differen
     assert "Read it again" in text(await scene.news())
 
 
+async def test_after_our_own_write_an_old_text_is_no_ground_for_a_difference(scene: Scene):
+    await scene.start("a.py", "one\n")
+    scene.write("a.py", "own\n")
+    scene.see("a.py")
+    scene.write("a.py", "theirs\n")
+    assert "Read it again" in text(await scene.news())
+
+
 async def test_what_the_view_holds_already_is_not_told_again_after_a_resume(scene: Scene):
     await scene.start("a.py", "one\n")
     known = dict(scene.files.known)

@@ -39,3 +39,12 @@ async def test_what_was_said_last_counts_and_not_the_date_of_the_start():
     today = clock.now().date()
     clock.advance(-DAY_S)
     assert keys(await DateChange(today, clock, CountingIds())(view)) == [first.isoformat()]
+
+
+async def test_a_rewind_that_takes_the_reminder_away_brings_it_back():
+    clock = FakeClock()
+    clock.advance(DAY_S)
+    yesterday = list(await DateChange(FakeClock().now().date(), clock, CountingIds())([]))
+    clock.advance(DAY_S)
+    collect = DateChange(clock.now().date(), clock, CountingIds())
+    assert [len(await collect(yesterday)) for _ in range(2)] == [1, 1]

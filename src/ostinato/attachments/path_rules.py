@@ -56,13 +56,7 @@ def _compiled(pattern: str, *, at_any_depth: bool) -> list[re.Pattern[str] | Non
         parts.append("**")
     if at_any_depth and not pattern.startswith("/"):
         parts.insert(0, "**")
-    compiled: list[re.Pattern[str] | None] = []
-    for part in parts:
-        if part != "**":
-            compiled.append(re.compile(fnmatch.translate(part)))
-        elif not compiled or compiled[-1] is not None:
-            compiled.append(None)
-    return compiled
+    return [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
 
 
 def _matches(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
