@@ -16,6 +16,7 @@ from ostinato.events import (
     ToolOutput,
     UserEvent,
 )
+from ostinato.loop.executor import MAX_PROGRESS_CHARACTERS
 from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, Message, SystemMessage, ToolResult
 from ostinato.records import Record
@@ -74,6 +75,16 @@ async def test_thinking_is_shown_word_by_word_and_a_tools_output_while_it_runs()
     shown, _ = await held_at(gate, Scene(model, [fake_tool("Build", reports("half way"), waits_at(gate))]))
     assert any(isinstance(e, StreamEvent) and isinstance(e.event, ThinkingDelta) for e in shown)
     assert [e.text for e in shown if isinstance(e, ToolOutput)] == ["half way"]
+
+
+async def test_what_a_tool_prints_is_shown_as_valid_text_and_never_large():
+    printed = ["x" * 10_000_000 + "end", "half \ud800"]
+    scene = Scene(
+        ScriptedModel(Reply(call("Build", "t1")), Reply(say("built"))),
+        [fake_tool("Build", reports(*printed))],
+    )
+    large, half = [event.text for event in await scene.play() if isinstance(event, ToolOutput)]
+    assert (len(large), large[-4:], half) == (MAX_PROGRESS_CHARACTERS, "xend", "half \ufffd")
 
 
 async def test_progress_says_what_starts_what_it_prints_and_how_it_ends():

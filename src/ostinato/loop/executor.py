@@ -13,6 +13,7 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
+from ostinato.codec import sanitise
 from ostinato.errors import JournalError
 from ostinato.events import Denial, ToolEnd, ToolOutput, ToolStart, UserEvent
 from ostinato.loop import results
@@ -27,6 +28,9 @@ from ostinato.state import QueryConfig, ToolUseContext
 from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
 
 CallPhase = Literal["queued", "executing", "completed"]
+
+MAX_PROGRESS_CHARACTERS = 4_096
+"""The newest of what a tool shows at a time: the channel bounds how many texts wait for a consumer, this how large they are."""
 
 
 class _Entry(msgspec.Struct):
@@ -124,7 +128,8 @@ class StreamingToolExecutor:
 
     def _progress(self, entry: _Entry, text: str) -> None:
         if entry.phase == "executing":
-            self._ledger.progress(ToolOutput(entry.block.id, entry.block.name, text))
+            newest = sanitise(text[-MAX_PROGRESS_CHARACTERS:])
+            self._ledger.progress(ToolOutput(entry.block.id, entry.block.name, newest))
 
     def _finish(self, entry: _Entry, end: CallEnd) -> None:
         """The one place where a call gets its result; a second result is dropped."""
