@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ostinato.engine.assemble import open_conversation
-from ostinato.engine.options import Allow, Options, PermissionAsked
-from ostinato.events import ToolEnd
-from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say
+from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
+from ostinato.events import ToolEnd, UserEvent
+from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, terminal
 
 CHANGED: list[tuple[str, Mapping[str, Any], str]] = [
     ("Bash(rm:*)", {"command": "rm -r all"}, "denied"),
@@ -36,3 +36,29 @@ async def test_an_input_that_the_caller_changed_must_pass_the_deny_rules(
     async with open_conversation(chosen) as conversation:
         events = [event async for event in conversation.query("go")]
     assert [event.outcome for event in events if isinstance(event, ToolEnd)] == [outcome]
+
+
+NONSENSE = [None, True, "allow", Allow, Deny(cast("str", None)), Deny(cast("str", b"no"))]
+
+
+@pytest.mark.parametrize("answer", NONSENSE, ids=["None", "True", "text", "a class", "no text", "bytes"])
+async def test_an_answer_of_the_caller_that_is_neither_yes_nor_no_runs_nothing_and_ends_nothing(
+    tmp_path: Path, answer: Any
+):
+    async def says(_asked: PermissionAsked) -> Any:
+        return answer
+
+    model = ScriptedModel(Reply(call("Bash", "t1", command="touch x")), Reply(say("ok")))
+    chosen = Options(
+        cwd=tmp_path,
+        model=model,
+        tools=[fake_tool("Bash")],
+        environment={"HOME": str(tmp_path)},
+        can_use_tool=says,
+    )
+    async with open_conversation(chosen) as conversation:
+        events = [event async for event in conversation.query("go")]
+    assert [event.outcome for event in events if isinstance(event, ToolEnd)] == ["denied"]
+    assert terminal(events).reason == "completed"
+    results = [event.message.content[0] for event in events if isinstance(event, UserEvent)]
+    assert ["Allow or Deny" in str(result) for result in results] == [True]

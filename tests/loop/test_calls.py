@@ -6,6 +6,7 @@ from typing import Any, cast
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.events import Event, ResponseUsage, UserEvent
@@ -15,6 +16,7 @@ from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage
 from ostinato.ports import Allowed, Denied, PermissionQuery
 from ostinato.state import QueryConfig
 from ostinato.testing import (
+    DENIED,
     DenyAll,
     Gate,
     Reply,
@@ -23,6 +25,7 @@ from ostinato.testing import (
     answers,
     call,
     fake_tool,
+    raises,
     say,
     waits_at,
 )
@@ -144,10 +147,24 @@ async def test_a_tool_that_returns_no_result_is_answered_with_an_error(returned:
     assert [result.is_error for result in results_in(scene)] == [True]
 
 
-async def test_a_display_that_has_no_json_form_is_left_out_and_said(caplog: pytest.LogCaptureFixture):
-    shown = ToolOutcome("did it", display={"what": object()})
+@pytest.mark.parametrize("display", [{"what": object()}, ["no", "object"], "text"], ids=str)
+async def test_a_display_that_is_no_json_object_is_left_out_and_said(
+    caplog: pytest.LogCaptureFixture, display: Any
+):
+    shown = ToolOutcome("did it", display=display)
     scene = Scene(ScriptedModel(Reply(call("Do", "t1")), Reply(say("ok"))), [fake_tool("Do", answers(shown))])
     await scene.play()
     assert [(result.content, result.is_error) for result in results_in(scene)] == [("did it", False)]
     assert [event.message.display for event in scene.events if isinstance(event, UserEvent)] == [None]
     assert len(caplog.records) == 1
+
+
+async def test_what_the_model_reads_of_an_error_or_a_denial_is_valid_text():
+    denied = DenyAll(replace(DENIED, message="no \ud800"))
+    tools = [fake_tool("Look", raises(ValueError("half \ud83d a pair")))]
+    for scene in (
+        Scene(ScriptedModel(Reply(call("Look", "t1")), Reply(say("ok"))), tools),
+        Scene(ScriptedModel(Reply(call("Look", "t1")), Reply(say("ok"))), tools, denied),
+    ):
+        await scene.play()
+        assert ["\ufffd" in str(result.content) for result in results_in(scene)] == [True]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked
+from ostinato.engine.options import Deny as CallerDenies
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Workspace
 
@@ -57,11 +58,15 @@ class Gate:
             query.tool.name, query.tool_use_id, query.input, reason.text, verdict.suggestions
         )
         async with self._asking:
-            answer = await self._can_use_tool(asked)
-        if isinstance(answer, CallerAllows):
-            return self._allowed_by_caller(query, answer)
-        denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
-        return Denied(denied, answer.message, interrupt=answer.interrupt)
+            answer: object = await self._can_use_tool(asked)
+        match answer:
+            case CallerAllows():
+                return self._allowed_by_caller(query, answer)
+            case CallerDenies(message=str()):
+                denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
+                return Denied(denied, answer.message, interrupt=answer.interrupt)
+            case _:
+                raise TypeError(f"`can_use_tool` must return Allow or Deny with a text, not {answer!r}")
 
     def _allowed_by_caller(self, query: PermissionQuery, answer: CallerAllows) -> Allowed | Denied:
         """The caller answers for what was asked; an input of its own must pass the deny rules like any other."""

@@ -5,7 +5,7 @@ The steps before `run` may wait for a person and hold no gate; the executor admi
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -45,7 +45,7 @@ class CallEnd(msgspec.Struct, frozen=True):
 
 
 def error_end(block: ToolUse, text: str, outcome: CallOutcome = "error") -> CallEnd:
-    return CallEnd(ToolResult(block.id, results.cut_error(text), is_error=True), outcome)
+    return CallEnd(ToolResult(block.id, results.cut_error(sanitise(text)), is_error=True), outcome)
 
 
 def prepare_call(block: ToolUse, context: ToolUseContext) -> Prepared | CallEnd:
@@ -147,14 +147,20 @@ def _mapped(call: Prepared, returned: object, cap: int | None) -> CallEnd:
     return CallEnd(ToolResult(call.block.id, content, outcome.is_error), end, display)
 
 
-def _displayable(tool_name: str, display: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """None for what has no JSON form: it would end the journal, and the call had its effect all the same."""
-    try:
-        encode(display)
-    except (TypeError, ValueError, RecursionError) as error:
-        logging.getLogger("ostinato").warning("`%s` gave a display that is not JSON: %s", tool_name, error)
+def _displayable(tool_name: str, display: object) -> Mapping[str, Any] | None:
+    """None for what is no JSON object: it would end the journal, and the call had its effect all the same."""
+    if display is None:
         return None
-    return display
+    try:
+        if not isinstance(display, Mapping):
+            raise TypeError(f"it is {type(display).__name__}")
+        encode(cast("object", display))
+    except (TypeError, ValueError, RecursionError) as error:
+        logging.getLogger("ostinato").warning(
+            "`%s` gave a display that is no JSON object: %s", tool_name, error
+        )
+        return None
+    return cast("Mapping[str, Any]", display)
 
 
 def _bounded_block(block: object, limit: int) -> ResultBlock:
