@@ -61,7 +61,7 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
         marker = data[place + 1]
         if marker in JPEG_FRAMES:
             return _big(data, place + 7, 2), _big(data, place + 5, 2)
-        place += 1 if marker == 0xFF else 2 + max(2, _big(data, place + 2, 2))
+        place += 1 if marker == 0xFF else 2 + _big(data, place + 2, 2)
     return None
 
 
