@@ -147,7 +147,9 @@ TASKS = (
         "todos",
         "Find the TODO comments in this folder. Which files have them?",
         {"north.py": "a = 1\n", "south.py": "# TODO: test this\nb = 2\n", "west.py": "c = 3  # TODO drop\n"},
-        lambda outcome: outcome.says("south.py") and outcome.says("west.py") and "north" not in outcome.answer,
+        lambda outcome: (
+            outcome.says("south.py") and outcome.says("west.py") and "north" not in outcome.answer
+        ),
     ),
     Task(
         "rename",
@@ -182,7 +184,9 @@ TASKS = (
     Task(
         "debug_line",
         "Remove the debug print line from main.py.",
-        {"main.py": 'def start():\n    size = 9\n    print("DEBUG size", size)\n    return size\n\nprint(start())\n'},
+        {
+            "main.py": 'def start():\n    size = 9\n    print("DEBUG size", size)\n    return size\n\nprint(start())\n'
+        },
         lambda outcome: outcome.ran("main.py") == "9\n",
     ),
     Task(
@@ -230,9 +234,7 @@ async def run_task(task: Task, model: str, *, show: Callable[[Event], None]) -> 
     return Score(task.name, is_passed, reason, turns, seconds, answer)
 
 
-async def ask(
-    prompt: str, model: str, folder: Path, show: Callable[[Event], None]
-) -> QueryResult | None:
+async def ask(prompt: str, model: str, folder: Path, show: Callable[[Event], None]) -> QueryResult | None:
     """The whole engine, as anyone would call it; None when it took too long."""
     events: list[Event] = []
     asked = ostinato.query(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ostinato.messages import Image, Text, ToolResult, ToolUse
 from ostinato.ports import ModelRequest, QuerySource, QueryTracking, RequestMessage, ToolSchema
+from ostinato.providers.local import TOOL_NAMES
 from ostinato.providers.local_actions import (
     Called,
     Finished,
@@ -21,6 +22,8 @@ from ostinato.providers.local_actions import (
     read_action,
     shorten,
 )
+from ostinato.providers.local_examples import examples_for
+from ostinato.tools.builtin import builtin_tools
 
 
 def schema(*required: str, **types: Any) -> Mapping[str, Any]:
@@ -60,19 +63,106 @@ def assistant(*blocks: Text | ToolUse) -> RequestMessage:
 
 
 def chat(made: ModelRequest, limit: int = 1500) -> list[dict[str, str]]:
-    return chat_messages(made, max_result_characters=limit)
+    """The chat without the worked examples behind the system prompt."""
+    turns = chat_messages(made, max_result_characters=limit)
+    examples = sum(2 * len(example.steps) for example in examples_for([tool.name for tool in made.tools]))
+    return [turns[0], *turns[1 + examples :]]
+
+
+def called(name: str, result: str, *, is_error: bool = False, **arguments: str) -> tuple[RequestMessage, ...]:
+    """A call and its result."""
+    identity = f"{name} {arguments} {result}"
+    return (
+        assistant(ToolUse(identity, name, arguments)),
+        user(ToolResult(identity, result, is_error=is_error)),
+    )
+
+
+def menu(*messages: RequestMessage, tools: tuple[ToolSchema, ...] = TOOLS) -> list[str]:
+    """What may be called after these messages."""
+    return [action["properties"]["tool"]["const"] for action in action_schema(tools, messages)["anyOf"]]
 
 
 def test_the_menu_holds_every_tool_and_done_flat_and_closed() -> None:
-    menu = action_schema(TOOLS)["anyOf"]
-    assert [action["properties"]["tool"]["const"] for action in menu] == ["Bash", "Edit", "Look", "done"]
-    for action in menu:
+    actions = action_schema((BASH, LOOK))["anyOf"]
+    assert [action["properties"]["tool"]["const"] for action in actions] == ["Bash", "Look", "done"]
+    for action in actions:
         assert next(iter(action["properties"])) == "tool"
         assert action["additionalProperties"] is False
         assert all(set(value) <= {"type", "enum", "const"} for value in action["properties"].values())
-    assert menu[0]["properties"] == {"tool": {"const": "Bash"}, "command": {"type": "string"}}
-    assert menu[2]["properties"].keys() == {"tool", "where", "deep"}
-    assert menu[2]["required"] == ["tool", "where"]
+    assert actions[0]["properties"] == {"tool": {"const": "Bash"}, "command": {"type": "string"}}
+    assert actions[1]["properties"].keys() == {"tool", "where", "deep"}
+    assert actions[1]["required"] == ["tool", "where"]
+
+
+def test_a_tool_that_names_its_flat_parameters_is_offered_with_those_only() -> None:
+    seek = ToolSchema(
+        "Seek", "", schema("what", what="string", where="string", how="string"), ("what", "where")
+    )
+    action = action_schema((seek,))["anyOf"][0]
+    assert list(action["properties"]) == ["tool", "what", "where"]
+    assert action["required"] == ["tool", "what"]
+
+
+def test_edit_is_offered_for_files_that_were_shown_and_for_no_others() -> None:
+    shown = called("Read", "x = 1", file_path="a.py")
+    missed = called("Read", "no such file", is_error=True, file_path="b.py")
+    assert "Edit" not in menu(user(Text("t")), *missed)
+    actions = action_schema(TOOLS, (user(Text("t")), *shown, *missed))["anyOf"]
+    assert actions[1]["properties"]["file_path"]["enum"] == ["a.py"]
+
+
+def test_a_call_that_tells_the_same_again_takes_its_tool_off_the_menu_for_one_reply() -> None:
+    look = called("Look", "nothing", where="here")
+    assert menu(user(Text("t")), *look) == ["Bash", "Look", "done"]
+    assert menu(user(Text("t")), *look, *look) == ["Bash", "done"]
+    assert menu(user(Text("t")), *look, *look, *called("Bash", "a.py", command="ls")) == [
+        "Bash",
+        "Look",
+        "done",
+    ]
+
+
+def test_calls_in_a_circle_leave_the_menu_together_until_only_done_is_left() -> None:
+    circle = (*called("Look", "nothing", where="here"), *called("Bash", "a.py", command="ls"))
+    assert menu(user(Text("t")), *circle, *circle) == ["done"]
+
+
+def test_the_same_call_is_no_circle_when_a_file_has_changed_or_the_result_is_new() -> None:
+    test = called("Bash", "1 failed", is_error=True, command="make test")
+    edit = called("Edit", "edited", file_path="a.py", old="x", new="y")
+    refused = called("Edit", "not found", is_error=True, file_path="a.py", old="x", new="y")
+    assert "Bash" in menu(user(Text("t")), *test, *edit, *test)
+    assert "Bash" in menu(user(Text("t")), *test, *called("Bash", "passed", command="make test"))
+    assert "Bash" not in menu(user(Text("t")), *test, *refused, *test)
+
+
+def test_examples_show_only_tools_that_are_offered_and_end_each_in_done() -> None:
+    assert examples_for(["Bash"])
+    for offered in (["Bash"], ["Read"], ["Bash", "Read", "Edit"]):
+        for example in examples_for(offered):
+            assert {step.tool for step in example.steps} <= {*offered, "done"}
+            assert [step.tool for step in example.steps].index("done") == len(example.steps) - 1
+    assert not examples_for(["Look"])
+
+
+def test_examples_are_calls_that_the_menu_allows_and_stand_between_system_and_task() -> None:
+    tools = tuple(
+        ToolSchema(tool.name, tool.description, tool.input_schema, tool.flat_parameters)
+        for tool in builtin_tools(is_read_only_command=lambda _command: False)
+        if tool.name in TOOL_NAMES
+    )
+    turns = chat_messages(request(user(Text("mine")), tools=tools), max_result_characters=1500)
+    assert [turn["role"] for turn in turns] == [
+        "system",
+        *["user", "assistant"] * (len(turns) // 2 - 1),
+        "user",
+    ]
+    assert turns[-1]["content"] == "mine"
+    for example in examples_for(TOOL_NAMES):
+        for step in example.steps[:-1]:
+            tool = next(tool for tool in tools if tool.name == step.tool)
+            assert set(step.arguments) == set(tool.flat_parameters)
 
 
 def test_the_prompt_stays_under_400_tokens_whatever_the_tools_say_and_the_engine_sends() -> None:
@@ -84,9 +174,31 @@ def test_the_prompt_stays_under_400_tokens_whatever_the_tools_say_and_the_engine
 
 
 def test_a_short_system_text_of_the_engine_is_kept_whole() -> None:
-    assert chat(request(user(Text("hi")), system=("You are in /w.",)))[0]["content"].endswith(
-        "You are in /w."
-    )
+    assert "You are in /w." in chat(request(user(Text("hi")), system=("You are in /w.",)))[0]["content"]
+
+
+def test_the_surroundings_are_left_out_but_later_reminders_are_told() -> None:
+    context = Text("<system-reminder>the folder is /deep/down</system-reminder>")
+    later = Text("<system-reminder>the file a.py has changed</system-reminder>")
+    looked = assistant(ToolUse("1", "Look", {"where": "a"}))
+    turns = chat(request(user(context, Text("hi")), looked, user(ToolResult("1", "x"), later)))
+    assert turns[1]["content"] == "hi"
+    assert "has changed" in turns[3]["content"]
+
+
+def test_a_file_is_shown_without_line_numbers_which_a_small_model_copies() -> None:
+    told = chat(request(user(Text("t")), *called("Read", "1\tif x:\n2\t    y\t3", file_path="a")))[-1][
+        "content"
+    ]
+    assert "\nif x:\n    y\t3" in told
+
+
+def test_each_result_is_followed_by_the_task_of_its_own_time() -> None:
+    look = called("Look", "x", where="a")
+    turns = chat(request(user(Text("first")), *look, assistant(Text("ok")), user(Text("second")), *look))
+    assert "first" in turns[3]["content"]
+    assert "second" in turns[7]["content"]
+    assert "first" not in turns[7]["content"]
 
 
 def test_calls_are_written_as_the_model_writes_them_and_the_task_stands_behind_every_result() -> None:

@@ -26,7 +26,7 @@ MAX_OUTPUT_TOKENS = 512
 """An action takes 20 to 60 tokens, a small file a few hundred; more is a model that runs in circles at ten tokens a second."""
 
 MAX_RESULT_CHARACTERS = 1500
-TOOL_NAMES = ("Bash", "Read", "Write", "Edit", "Grep")
+TOOL_NAMES = ("Bash", "Read", "Write", "Edit")
 """The subset these models were measured with; `done` is the sixth."""
 
 BRIDGE_CHUNKS = 16
@@ -144,6 +144,6 @@ def request_body(request: ModelRequest, facts: ModelFacts) -> dict[str, Any]:
         "cache_prompt": True,
     }
     if request.tools:
-        schema = {"name": "action", "strict": True, "schema": action_schema(request.tools)}
+        schema = {"name": "action", "strict": True, "schema": action_schema(request.tools, request.messages)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body

@@ -6,7 +6,7 @@ repaired: an action is whole, or it is no action.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
@@ -25,6 +25,8 @@ from ostinato.messages import (
     UserBlock,
 )
 from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
+from ostinato.providers.local_examples import examples_for
+from ostinato.providers.local_progress import EDIT, PATH, idle_tools, past_calls, seen_files
 
 DONE = "done"
 """The action that ends a turn; its `answer` is the text for the user."""
@@ -36,24 +38,30 @@ MAX_SYSTEM_CHARACTERS = 400
 MAX_OPTIONAL_OF = 3
 """Tools with more parameters than this are offered with the required ones only: each optional one is a way to go wrong."""
 
+AnyBlock = UserBlock | AssistantBlock
+
+_CONTEXT_MARK = "<system-reminder>"
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
-_INTRODUCTION = """You are a coding agent. You work in a project folder by calling tools, one call at a time. \
+_ROLE = "You are a coding agent."
+
+_INTRODUCTION = """You work in a project folder by calling tools, one call at a time. \
 Reply with one JSON object, the next call; then you are given its result.
 Tools:
 {tools}
 - done(answer): finish, with the answer for the user, as soon as the task is complete"""
 
-_REMINDER = (
-    "The task was: {task}\nIf that is done now, or you know the answer, call done. Else make the next call."
-)
+_REMINDER = "(The task: {task})"
+"""Measured: longer ones, which say when to call done, are followed less than this one and the examples."""
+
+_EXAMPLES_END = "The first tasks are examples from another folder."
 
 _GISTS: Mapping[str, str] = {
     "Bash": "run a shell command, to list, count, find, run or test",
     "Read": "show a file",
     "Write": "create a file, or replace all of it",
     "Edit": "replace old_string in a file by new_string; Read the file first",
-    "Grep": "show the lines in files that match a pattern",
+    "Grep": "list the files that match a pattern",
 }
 """The usual tools in few words; other tools are introduced by their own first sentence."""
 
@@ -79,14 +87,22 @@ Action = Called | Finished
 # ------------------------------------------------------------------------------------------------ the menu
 
 
-def action_schema(tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """A JSON Schema that every legal action meets: flat scalar arguments, one object per tool, and `done`."""
+def action_schema(tools: Sequence[ToolSchema], messages: Sequence[RequestMessage] = ()) -> dict[str, Any]:
+    """A JSON Schema that every sensible action meets: flat scalar arguments, one object per tool, and `done`.
+
+    What cannot help now is not on the menu: Edit of a file that was not read, and a tool that has just told the same again.
+    """
+    calls = past_calls(messages)
+    files, idle = seen_files(calls), idle_tools(calls)
     done = ToolSchema(DONE, "", {"properties": {"answer": {"type": "string"}}, "required": ["answer"]})
-    return {"anyOf": [_one_action(tool) for tool in (*tools, done)]}
+    offered = (tool for tool in tools if tool.name not in idle and (tool.name != EDIT or files))
+    return {"anyOf": [_one_action(tool, files) for tool in (*offered, done)]}
 
 
-def _one_action(tool: ToolSchema) -> dict[str, Any]:
+def _one_action(tool: ToolSchema, files: Sequence[str]) -> dict[str, Any]:
     offered = _offered_parameters(tool)
+    if tool.name == EDIT and PATH in offered:
+        offered[PATH] = {"type": "string", "enum": list(files)}
     required = [name for name in offered if name in _required(tool)]
     return {
         "type": "object",
@@ -101,12 +117,14 @@ def _required(tool: ToolSchema) -> Sequence[str]:
 
 
 def _offered_parameters(tool: ToolSchema) -> dict[str, Any]:
+    """The tool's own choice, else the scalars: all if they are few, or the required ones. In the order of the schema."""
     properties = cast("Mapping[str, Mapping[str, Any]]", tool.input_schema.get("properties", {}))
     has_few = len(properties) <= MAX_OPTIONAL_OF
+    offered = tool.flat_parameters or (properties if has_few else _required(tool))
     return {
         name: {key: schema[key] for key in ("type", "enum") if key in schema}
         for name, schema in properties.items()
-        if schema.get("type") in _SCALARS and name != "tool" and (has_few or name in _required(tool))
+        if schema.get("type") in _SCALARS and name != "tool" and name in offered
     }
 
 
@@ -114,28 +132,61 @@ def _offered_parameters(tool: ToolSchema) -> dict[str, Any]:
 
 
 def chat_messages(request: ModelRequest, *, max_result_characters: int) -> list[dict[str, str]]:
-    """The request as plain chat turns. With tools, calls are written as the model writes them, and the task stands again
-    behind each result: small models forget it. Without tools (a summary, a side question) it is an ordinary chat.
+    """The request as plain chat turns. With tools, worked examples come first, calls are written as the model writes them,
+    and the task stands again behind each result: small models forget it. Without tools (a summary, a side question) it is
+    an ordinary chat.
     """
-    task = _task(request.messages) if request.tools else ""
-    turns = [{"role": "system", "content": _system_prompt(request)}]
+    turns = [{"role": "system", "content": _system_prompt(request)}, *_example_turns(request.tools)]
     names: dict[str, str] = {}
-    for message in request.messages:
+    task = ""
+    for number, message in enumerate(request.messages):
         names |= {block.id: block.name for block in message.content if isinstance(block, ToolUse)}
-        lines = _lines(message, names, max_result_characters, as_actions=bool(request.tools))
-        if task and any(isinstance(block, ToolResult) for block in message.content):
-            lines = (*lines, _REMINDER.format(task=task))
+        blocks = _without_surroundings(message.content) if request.tools and number == 0 else message.content
+        if request.tools and message.role == "assistant":
+            lines = _as_actions(blocks)
+        else:
+            lines = tuple(filter(None, (_line(block, names, max_result_characters) for block in blocks)))
+        if any(isinstance(block, ToolResult) for block in message.content):
+            lines = (*lines, _REMINDER.format(task=task)) if request.tools and task else lines
+        elif message.role == "user":
+            task = _own_words(message) or task
         turns.append({"role": message.role, "content": "\n\n".join(lines)})
     return turns
+
+
+def _is_context(block: AnyBlock) -> bool:
+    return isinstance(block, Text) and block.text.lstrip().startswith(_CONTEXT_MARK)
+
+
+def _without_surroundings(first: Sequence[AnyBlock]) -> Sequence[AnyBlock]:
+    """Folder, system and date are written for large models; a small one copies them into its calls."""
+    return [block for block in first if not _is_context(block)] or first
+
+
+def _own_words(message: RequestMessage) -> str:
+    """What the user said last in a message, which is the task."""
+    own = [block.text for block in message.content if isinstance(block, Text) and not _is_context(block)]
+    return own[-1] if own else ""
+
+
+def _example_turns(tools: Sequence[ToolSchema]) -> Iterator[dict[str, str]]:
+    for example in examples_for([tool.name for tool in tools]):
+        asked = example.task
+        for step in example.steps:
+            yield {"role": "user", "content": asked}
+            yield {"role": "assistant", "content": _encode(step.tool, step.arguments)}
+            asked = _told(step.tool, step.result, is_error=step.is_error)
 
 
 def _system_prompt(request: ModelRequest) -> str:
     given = "\n\n".join(request.system)
     if not request.tools:
         return given
-    prompt = _INTRODUCTION.format(tools="\n".join(_tool_line(tool) for tool in request.tools))
     # A prompt written for large models would drown a small one: it is left out whole, not cut somewhere.
-    return f"{prompt}\n\n{given}" if 0 < len(given) <= MAX_SYSTEM_CHARACTERS else prompt
+    role = given if 0 < len(given) <= MAX_SYSTEM_CHARACTERS else _ROLE
+    prompt = f"{role} " + _INTRODUCTION.format(tools="\n".join(_tool_line(tool) for tool in request.tools))
+    has_examples = examples_for([tool.name for tool in request.tools])
+    return f"{prompt}\n{_EXAMPLES_END}" if has_examples else prompt
 
 
 def _tool_line(tool: ToolSchema) -> str:
@@ -148,39 +199,16 @@ def _tool_line(tool: ToolSchema) -> str:
     return f"{offered}: {sentence}"
 
 
-def _task(messages: Sequence[RequestMessage]) -> str:
-    """The user's own last words: in the newest user message that answers no call."""
-    for message in reversed(messages):
-        if message.role == "user" and not any(isinstance(block, ToolResult) for block in message.content):
-            own = [
-                block.text
-                for block in message.content
-                if isinstance(block, Text) and not block.text.lstrip().startswith("<system-reminder>")
-            ]
-            if own:
-                return own[-1]
-    return ""
-
-
-def _lines(
-    message: RequestMessage, names: Mapping[str, str], max_characters: int, *, as_actions: bool
-) -> tuple[str, ...]:
-    if as_actions and message.role == "assistant":
-        return _as_actions(message)
-    lines = (_line(block, names, max_characters) for block in message.content)
-    return tuple(line for line in lines if line)
-
-
-def _as_actions(message: RequestMessage) -> tuple[str, ...]:
+def _as_actions(blocks: Sequence[AnyBlock]) -> tuple[str, ...]:
     """Earlier replies in the form that the next one must have, whoever wrote them: prose would teach prose."""
-    calls = [_line(block, {}, 0) for block in message.content if isinstance(block, ToolUse)]
+    calls = [_line(block, {}, 0) for block in blocks if isinstance(block, ToolUse)]
     if calls:
         return tuple(calls)
-    answer = "".join(block.text for block in message.content if isinstance(block, Text))
+    answer = "".join(block.text for block in blocks if isinstance(block, Text))
     return (_encode(DONE, {"answer": answer}),)
 
 
-def _line(block: UserBlock | AssistantBlock, names: Mapping[str, str], max_characters: int) -> str:
+def _line(block: AnyBlock, names: Mapping[str, str], max_characters: int) -> str:
     match block:
         case Text(text=text):
             return text
@@ -198,8 +226,16 @@ def _line(block: UserBlock | AssistantBlock, names: Mapping[str, str], max_chara
 
 def _result_line(result: ToolResult, name: str, max_characters: int) -> str:
     body = result.content if isinstance(result.content, str) else _result_text(result.content)
-    verb = "failed" if result.is_error else "gave"
-    return f"{name} {verb}:\n{shorten(body, max_characters) or '(nothing)'}"
+    if name == "Read":
+        body = _LINE_NUMBER.sub("", body)
+    return _told(name, shorten(body, max_characters) or "(nothing)", is_error=result.is_error)
+
+
+def _told(name: str, result: str, *, is_error: bool) -> str:
+    return f"{name} {'failed' if is_error else 'gave'}:\n{result}"
+
+
+_LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 
 
 def _result_text(blocks: Iterable[ResultBlock]) -> str:
