@@ -147,7 +147,9 @@ async def test_a_tool_that_returns_no_result_is_answered_with_an_error(returned:
     assert [result.is_error for result in results_in(scene)] == [True]
 
 
-@pytest.mark.parametrize("display", [{"what": object()}, ["no", "object"], "text"], ids=str)
+@pytest.mark.parametrize(
+    "display", [{"what": object()}, ["no", "object"], "text"], ids=["no JSON", "list", "text"]
+)
 async def test_a_display_that_is_no_json_object_is_left_out_and_said(
     caplog: pytest.LogCaptureFixture, display: Any
 ):

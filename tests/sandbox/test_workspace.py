@@ -4,13 +4,14 @@ import os
 import socket
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from ostinato.errors import StaleFile, UsageError
 from ostinato.ports import Workspace
-from ostinato.sandbox.files import content_hash
+from ostinato.sandbox.files import content_hash, replace_regular_file
 from ostinato.sandbox.workspace import LocalWorkspace
 
 
@@ -162,7 +163,7 @@ async def test_a_new_file_gets_its_folders_and_the_mode_the_umask_gives(workspac
     assert names(path.parent) == {"f"}
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o600, 0o444, 0o4755])
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o4755])
 async def test_the_mode_is_kept(workspace: LocalWorkspace, mode: int):
     path = workspace.cwd / "f"
     path.write_bytes(b"old")
@@ -170,6 +171,25 @@ async def test_the_mode_is_kept(workspace: LocalWorkspace, mode: int):
     await workspace.replace_file(path, b"new")
     assert path.read_bytes() == b"new"
     assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_file_that_may_only_be_read_is_not_replaced_although_its_folder_would_allow_it():
+    nobody = 65534 if os.geteuid() == 0 else os.geteuid()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "f")
+        path.write_bytes(b"old")
+        path.chmod(0o444)
+        if nobody != os.geteuid():
+            os.chown(folder, nobody, nobody)
+            os.chown(path, nobody, nobody)
+        own = os.geteuid()
+        os.seteuid(nobody)
+        try:
+            with pytest.raises(PermissionError):
+                replace_regular_file(path, b"new")
+        finally:
+            os.seteuid(own)
+        assert path.read_bytes() == b"old"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")

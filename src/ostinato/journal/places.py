@@ -16,7 +16,7 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def data_root(environment: Mapping[str, str]) -> Path | None:
-    """The folder that everything kept lies in; None if the environment names no home.
+    """The folder that everything kept lies in; None if the environment names no home that exists.
 
     `OSTINATO_HOME`, else `CLAUDE_CONFIG_DIR` when the Claude Agent SDK started this process, else `~/.ostinato`.
     """
@@ -26,7 +26,8 @@ def data_root(environment: Mapping[str, str]) -> Path | None:
     if chosen:
         return Path(unicodedata.normalize("NFC", chosen)).absolute()
     home = environment.get("HOME", "")
-    return Path(home) / ".ostinato" if Path(home).is_absolute() else None
+    # a home that is missing is not made: whoever set it wrong would find a tree where they never look
+    return Path(home) / ".ostinato" if Path(home).is_absolute() and Path(home).is_dir() else None
 
 
 def is_started_by_agent_sdk(environment: Mapping[str, str]) -> bool:

@@ -91,6 +91,8 @@ async def permitted(
     query = PermissionQuery(call.tool, call.block.id, call.input, context.workspace, context.abort)
     try:
         decision = await permissions.decide(query)
+    except OstinatoError as error:  # the call names what cannot be judged: a path that is none
+        return error_end(call.block, str(error))
     except BaseException as error:
         if must_pass(error):
             raise

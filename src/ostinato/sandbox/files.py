@@ -50,6 +50,9 @@ def replace_regular_file(path: Path, data: bytes, expected: str | None = None) -
         _swap_in(target, data, None, None)
         return content_hash(data)
     _require_regular(before, path)
+    if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        # a rename would succeed; whoever took the write permission away did not mean that
+        raise PermissionError(errno.EACCES, "the file is read-only", str(path))
     if before.st_nlink > 1:
         _write_in_place(target, data, expected)
         return content_hash(data)
