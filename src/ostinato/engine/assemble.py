@@ -5,22 +5,25 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.conversation import Conversation, Setting
 from ostinato.engine.gate import Gate, is_read_only_shell
-from ostinato.engine.model_choice import choose_model
+from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.options import Options
-from ostinato.engine.prompt import system_blocks, user_context
+from ostinato.engine.prompt import system_blocks
 from ostinato.engine.seen_files import SeenFiles
-from ostinato.engine.session import open_session, opened_history, spill_folder
+from ostinato.engine.session import Session, open_session, opened_history, spill_folder
+from ostinato.engine.surroundings import Sources, surroundings_of
 from ostinato.errors import UsageError
 from ostinato.invariants import tool_problems
 from ostinato.journal.places import data_root
 from ostinato.loop.deps import Deps
 from ostinato.permissions.rules import Rule, parse_rule
 from ostinato.permissions.verdict import Policy
-from ostinato.ports import ModelFacts
+from ostinato.ports import ModelFacts, Workspace
 from ostinato.records import SessionStarted
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.workspace import LocalWorkspace
@@ -46,6 +49,32 @@ async def start_conversation(options: Options) -> Conversation:
     Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address), LocalModelError,
     JournalError.
     """
+    ground = _ground(options)
+    try:
+        return await _assembled(options, ground)
+    except BaseException:
+        ground.session.journal.close()
+        raise
+
+
+class _Ground(msgspec.Struct, frozen=True):
+    """What was checked and opened before anything is built on it."""
+
+    environment: dict[str, str]
+    cwd: Path
+    roots: tuple[Path, ...]
+    data_root: Path | None
+    rules: tuple[Rule, ...]
+    chosen: ChosenModel
+    tools: tuple[Tool, ...]
+    session: Session
+
+    @property
+    def home(self) -> Path | None:
+        return Path(self.environment["HOME"]) if self.environment.get("HOME") else None
+
+
+def _ground(options: Options) -> _Ground:
     check_options(options)
     environment = dict(os.environ if options.environment is None else options.environment)
     cwd, roots = _folders(options)
@@ -54,38 +83,62 @@ async def start_conversation(options: Options) -> Conversation:
     chosen = choose_model(options, environment, models_folder=(root or Path.home()) / "models")
     tools = _tools(options, rules, chosen.facts)
     session = open_session(options, root, cwd)
-    workspace = LocalWorkspace(cwd, roots, child_environment(environment), spill_folder(root, cwd, session))
-    clock, ids = SystemClock(), RandomIds()
-    permissions = Gate(
-        Policy(options.permission_mode, rules),
+    return _Ground(environment, cwd, roots, root, rules, chosen, tools, session)
+
+
+async def _assembled(options: Options, ground: _Ground) -> Conversation:
+    session, facts = ground.session, ground.chosen.facts
+    spill = spill_folder(ground.data_root, ground.cwd, session)
+    workspace = LocalWorkspace(ground.cwd, ground.roots, child_environment(ground.environment), spill)
+    clock, ids, files = SystemClock(), RandomIds(), SeenFiles()
+    gate = Gate(
+        Policy(options.permission_mode, ground.rules),
         options.can_use_tool,
-        home=Path(environment.get("HOME") or "/nonexistent"),
+        home=ground.home or Path("/nonexistent"),
         builtin_names=frozenset(tool.name for tool in builtin_tools(is_read_only_command=is_read_only_shell)),
     )
-    deps = Deps(chosen.model.stream, permissions, session.journal, clock, ids)
-    setting = Setting(
-        session_id=session.session_id,
-        model=chosen.facts,
-        tools=tools,
+    sources = Sources(
+        workspace,
+        files,
+        clock,
+        ids,
+        may_read=lambda path: gate.may_read(path, workspace),
+        home=ground.home,
+        data_root=ground.data_root,
+    )
+    around = await surroundings_of(sources, facts, with_instructions=options.instructions)
+    deps = Deps(
+        ground.chosen.model.stream, gate, session.journal, clock, ids, collect_attachments=around.collect
+    )
+    setting = _setting(options, ground, workspace, files, around.user_context)
+    started = SessionStarted(session.session_id, str(ground.cwd), facts.id, VERSION)
+    return Conversation(
+        setting,
+        deps,
+        opened_history(session, started),
+        mentions=around.mentions,
+        close_session=session.journal.close,
+        close_model=ground.chosen.aclose,
+    )
+
+
+def _setting(
+    options: Options, ground: _Ground, workspace: Workspace, files: SeenFiles, context: str
+) -> Setting:
+    facts = ground.chosen.facts
+    system = system_blocks(options.system_prompt, options.append_system_prompt, is_short=facts.short_prompt)
+    return Setting(
+        session_id=ground.session.session_id,
+        model=facts,
+        tools=ground.tools,
         workspace=workspace,
-        files=SeenFiles(),
-        settings=ModelSettings(
-            system_blocks(
-                options.system_prompt, options.append_system_prompt, is_short=chosen.facts.short_prompt
-            ),
-            user_context(cwd, roots, clock.now()),
-            options.temperature,
-        ),
+        files=files,
+        settings=ModelSettings(system, context, options.temperature),
         config=options.config,
         permission_mode=options.permission_mode,
         max_turns=options.max_turns,
         max_output_tokens=options.max_output_tokens,
-        notices=(*session.notices, *chosen.notices),
-    )
-    started = SessionStarted(session.session_id, str(cwd), chosen.facts.id, VERSION)
-    history = opened_history(session, started)
-    return Conversation(
-        setting, deps, history, close_session=session.journal.close, close_model=chosen.aclose
+        notices=(*ground.session.notices, *ground.chosen.notices),
     )
 
 

@@ -7,6 +7,7 @@ import anyio
 import msgspec
 
 from ostinato.codec import sanitise
+from ostinato.engine.surroundings import Mentions
 from ostinato.engine.written import WrittenRecords
 from ostinato.errors import UsageError
 from ostinato.events import Event
@@ -51,15 +52,18 @@ class Conversation:
         deps: Deps,
         history: History,
         *,
+        mentions: Mentions,
         close_session: Callable[[], None],
         close_model: Callable[[], Awaitable[None]],
     ) -> None:
         self.setting = setting
         self.history = history
         self._deps = deps
+        self._mentions = mentions
         self._close_session = close_session
         self._close_model = close_model
         self._run: Run | None = None
+        self._is_beginning = False
 
     @property
     def session_id(self) -> str:
@@ -70,7 +74,7 @@ class Conversation:
 
         Raises UsageError for an empty or far too long prompt, and when a query is running already.
         """
-        self._begin(prompt)
+        await self._begin(sanitise(prompt))
         written = WrittenRecords(self._deps.journal)
         run = Run(self._params(), replace(self._deps, journal=written))
         self._run = run
@@ -90,7 +94,8 @@ class Conversation:
         if self._run is not None:
             self._run.abort.abort(reason)
 
-    def _begin(self, prompt: str) -> None:
+    async def _begin(self, prompt: str) -> None:
+        """Check and write the prompt, then what it mentions: a crash from here on leaves a session that can go on."""
         if not prompt.strip():
             raise UsageError("the prompt is empty", hint="say what should be done")
         if len(prompt) > MAX_PROMPT_CHARACTERS:
@@ -98,9 +103,16 @@ class Conversation:
                 f"the prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARACTERS} are taken",
                 hint="put long material into a file and name it in the prompt",
             )
-        if self._run is not None:
+        if self._run is not None or self._is_beginning:
             raise UsageError("a query of this conversation is still running", hint="wait for it, or abort it")
-        self._write(user_prompt(self._deps.ids.uuid(), sanitise(prompt)))
+        before = self.history.view()
+        self._is_beginning = True
+        try:
+            self._write(user_prompt(self._deps.ids.uuid(), prompt))
+            for message in await self._mentions(prompt, before):
+                self._write(message)
+        finally:
+            self._is_beginning = False
 
     def _write(self, record: Record) -> None:
         self._deps.journal.write(record)

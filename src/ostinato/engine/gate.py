@@ -45,6 +45,18 @@ class Gate:
             case _:
                 assert_never(verdict)
 
+    def may_read(self, path: Path, workspace: Workspace) -> bool:
+        """Whether the rules allow reading this file without asking anybody."""
+        facts = call_facts(
+            "Read",
+            {"file_path": str(path)},
+            workspace,
+            home=self._home,
+            is_read_only=True,
+            paths=((path,), ()),
+        )
+        return isinstance(self._decided(facts), Allow)
+
     async def _asked(self, query: PermissionQuery, verdict: Ask) -> Allowed | Denied:
         from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
 
@@ -78,9 +90,12 @@ class Gate:
         return Allowed(reason, answer.updated_input)
 
     def _verdict(self, query: PermissionQuery) -> Verdict:
+        return self._decided(self._facts(query))
+
+    def _decided(self, facts: CallFacts) -> Verdict:
         from ostinato.permissions.decision import decide  # ruff: ignore[import-outside-top-level] - see the module's docstring
 
-        return decide(self._facts(query), self._policy)
+        return decide(facts, self._policy)
 
     def _facts(self, query: PermissionQuery) -> CallFacts:
         return call_facts(

@@ -66,6 +66,7 @@ class Options(msgspec.Struct, frozen=True):
     continue_session: bool = False
     session_id: str | None = None
     keep_session: bool = True
+    instructions: bool = True
     temperature: float | None = None
     max_output_tokens: int | None = None
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
@@ -92,6 +93,7 @@ class QueryOptions(TypedDict, total=False):
     continue_session: bool
     session_id: str | None
     keep_session: bool
+    instructions: bool
     temperature: float | None
     max_output_tokens: int | None
     model_overrides: Mapping[str, Any]

@@ -1,6 +1,7 @@
 """Which files a conversation has seen: the last hundred, enough for the right to edit (semantics §17)."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from pathlib import Path
 
 from ostinato.ports import SeenFile
@@ -25,3 +26,10 @@ class SeenFiles:
         self._seen.move_to_end(path)
         if len(self._seen) > MAX_ENTRIES:
             self._seen.popitem(last=False)
+
+    def entries(self) -> Iterable[tuple[Path, SeenFile]]:
+        """Every file seen, in a fixed order."""
+        return tuple(self._seen.items())
+
+    def forget(self, path: Path) -> None:
+        self._seen.pop(path, None)

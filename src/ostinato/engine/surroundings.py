@@ -1,0 +1,107 @@
+"""What the model knows beside what was said: the folder and the day, instruction files, mentioned and changed files.
+
+A model with a short prompt gets the folder and the day only: the rest would fill its window.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from anyio import to_thread
+
+from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInstructions
+from ostinato.attachments.instruction_text import instructions_context
+from ostinato.attachments.load_instructions import load_instructions
+from ostinato.engine.prompt import user_context
+from ostinato.engine.seen_files import SeenFiles
+from ostinato.loop.deps import no_attachments
+from ostinato.messages import Message
+from ostinato.ports import Clock, CollectAttachments, Ids, ModelFacts, Workspace
+
+Mentions = Callable[[str, Sequence[Message]], Awaitable[Sequence[Message]]]
+"""What to put right after a prompt, given the prompt and the conversation before it."""
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """`user_context` is put before the messages at call time; `collect` runs after tools, `mentions` with each prompt."""
+
+    user_context: str
+    instructions: LoadedInstructions
+    collect: CollectAttachments
+    mentions: Mentions
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """Where the surroundings come from. `may_read` answers for a resolved path from the permission rules."""
+
+    workspace: Workspace
+    files: SeenFiles
+    clock: Clock
+    ids: Ids
+    may_read: Callable[[Path], bool]
+    home: Path | None
+    data_root: Path | None
+
+
+async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructions: bool) -> Surroundings:
+    """Reads the instruction files; whatever is wrong with one is a problem in `instructions`, never an error."""
+    workspace = sources.workspace
+    told = sources.clock.now()
+    context = user_context(workspace.cwd, workspace.roots, told)
+    if facts.short_prompt:
+        return Surroundings(context, LoadedInstructions(), no_attachments, _no_mentions)
+    places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
+    loaded = LoadedInstructions()
+    if with_instructions:
+        loaded = await to_thread.run_sync(load_instructions, places)
+    text = instructions_context(loaded)
+    return Surroundings(
+        f"{context}\n\n{text}" if text else context,
+        loaded,
+        _collectors(sources, loaded, places, told.date()),
+        _mentions(sources, facts),
+    )
+
+
+def _collectors(
+    sources: Sources, loaded: LoadedInstructions, places: InstructionPlaces, told: date
+) -> CollectAttachments:
+    @cache  # built after the first tools, so that their modules are no part of the way to the first request
+    def built() -> CollectAttachments:
+        from ostinato.attachments.changed_files import ChangedFiles
+        from ostinato.attachments.collect import CollectTogether, NamedCollector
+        from ostinato.attachments.date_change import DateChange
+        from ostinato.attachments.nested_instructions import NestedInstructions
+
+        named = [
+            NamedCollector("nested", NestedInstructions(loaded, places, sources.workspace, sources.ids)),
+            NamedCollector("changed", ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)),
+            NamedCollector("date", DateChange(told, sources.clock, sources.ids)),
+        ]
+        return CollectTogether(named, sources.clock)
+
+    async def collect(view: Sequence[Message]) -> Sequence[Message]:
+        return await built()(view)
+
+    return collect
+
+
+def _mentions(sources: Sources, facts: ModelFacts) -> Mentions:
+    async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+        if "@" not in prompt:
+            return ()
+        from ostinato.attachments.mentions import MentionSetting, mention_attachments
+
+        setting = MentionSetting(
+            sources.workspace, sources.files, sources.ids, sources.may_read, facts.takes_images
+        )
+        return await mention_attachments(prompt, view, setting)
+
+    return mentioned
+
+
+async def _no_mentions(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+    del prompt, view
+    return ()
