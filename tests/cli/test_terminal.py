@@ -1,4 +1,4 @@
-"""The command on a terminal of its own: nothing but our own sequences reaches it, and no line mode is pretended."""
+"""The command on a terminal of its own: nothing but our own sequences reaches it."""
 
 import os
 import pty
@@ -79,12 +79,6 @@ def test_live_shows_the_diff_in_colour_unless_it_must_not(desk: Desk):
     assert "\x1b[32m+new line\x1b[0m" in coloured
     assert "+new line" in plain
     assert "\x1b" not in plain
-
-
-def test_without_a_task_it_says_how_to_give_one(desk: Desk):
-    code, screen = on_terminal(desk)
-    assert code == 2
-    assert "ostinato -p" in screen
 
 
 def test_a_terminal_is_not_read_for_more_prompt(desk: Desk):

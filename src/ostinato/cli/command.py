@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import click
 
 from ostinato.cli.flags import Flags, OutputFormat, PermissionMode
-from ostinato.cli.standard_streams import say
+from ostinato.cli.standard_streams import is_terminal, say
 from ostinato.version import VERSION
 
 MODES: Final[tuple[str, ...]] = get_args(PermissionMode)
@@ -89,14 +89,20 @@ def version_line() -> str:
     help="Print the version and exit.",
 )
 def main(*, no_session_persistence: bool, debug: bool, **given: Any) -> int:
-    """ostinato, a coding agent. With -p it answers PROMPT, working in this folder, and exits.
+    """ostinato, a coding agent, working in this folder. On a terminal it is a conversation; with -p it answers PROMPT
+    and exits.
 
     A prompt that begins with `-` goes after `--`.
     """
     del debug  # read in main.py, before anything can fail
+    flags = Flags(keep_session=not no_session_persistence, **given)
+    if not flags.is_print and is_terminal(0) and is_terminal(1):
+        from ostinato.cli.line_mode import converse  # ruff: ignore[import-outside-top-level] - the editor loads only for a conversation
+
+        return converse(flags)
     from ostinato.cli.print_mode import print_answer  # ruff: ignore[import-outside-top-level] - the engine loads only when there is something to do
 
-    return print_answer(Flags(keep_session=not no_session_persistence, **given))
+    return print_answer(flags)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)

@@ -13,16 +13,10 @@ from ostinato.cli.output import Output
 from ostinato.cli.prompt_input import read_prompt
 from ostinato.cli.signals import with_signals
 from ostinato.cli.standard_streams import is_terminal, talk
-from ostinato.errors import UsageError
 
 
 def print_answer(flags: Flags) -> int:
     """Raises OstinatoError for what was wrong before anything was sent."""
-    if not flags.is_print and is_terminal(0) and is_terminal(1):
-        raise UsageError(
-            "the line mode for terminals is not there yet",
-            hint='give the task at once: `ostinato -p "…"`; add --verbose to watch the work',
-        )
     options = options_from(flags)
     prompt = read_prompt(flags.prompt, talk)
     scene = scene_of(

@@ -5,7 +5,7 @@ SIGINT means the user, SIGTERM and SIGHUP mean the machine. A signal that the pa
 
 import signal
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal, cast
+from typing import Final, Literal, Protocol, cast
 
 import anyio
 import msgspec
@@ -17,7 +17,7 @@ from ostinato.submissions import AbortReason
 PATIENCE_S: Final = 5.0
 """How long a query may take to end after the first signal; clients that send SIGTERM kill after the same time."""
 
-_HEARD: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Cause = Literal["interrupted", "terminated"]
 
@@ -48,20 +48,39 @@ class Interruption(msgspec.Struct):
             self.scope.cancel()
 
 
+class Hearer(Protocol):
+    """Whoever decides what a signal means. `cause` is set once a signal ends the run; `scope` holds the run's body."""
+
+    scope: anyio.CancelScope
+
+    @property
+    def cause(self) -> Cause | None: ...
+
+    @property
+    def exit_code(self) -> int: ...
+
+    def take(self, number: int) -> None: ...
+
+
 async def with_signals(body: Callable[[Interruption], Awaitable[int]]) -> int:
     """The code that `body` returns, or the signal's when it was cut short. What `body` raises is raised unwrapped."""
     interruption = Interruption()
+    return await hearing(interruption, lambda: body(interruption), ENDING)
+
+
+async def hearing(hearer: Hearer, body: Callable[[], Awaitable[int]], numbers: tuple[int, ...]) -> int:
+    """The same, with these signals told to `hearer`."""
     codes: list[int] = []
     try:
         async with anyio.create_task_group() as tasks:
-            await tasks.start(_listen, interruption)
-            with interruption.scope:
-                codes.append(await body(interruption))
+            await tasks.start(_listen, hearer, numbers)
+            with hearer.scope:
+                codes.append(await body())
             tasks.cancel_scope.cancel()
     except ExceptionGroup as group:
-        if interruption.cause is None:
+        if hearer.cause is None:
             raise _single(group) from None
-    return codes[0] if codes else interruption.exit_code
+    return codes[0] if codes else hearer.exit_code
 
 
 def _single(group: ExceptionGroup[Exception]) -> Exception:
@@ -73,10 +92,10 @@ def _single(group: ExceptionGroup[Exception]) -> Exception:
 
 
 async def _listen(
-    interruption: Interruption, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    hearer: Hearer, numbers: tuple[int, ...], *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
-    heard = [number for number in _HEARD if signal.getsignal(number) is not signal.SIG_IGN]
+    heard = [signal.Signals(number) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
     with anyio.open_signal_receiver(*heard) as signals:
         task_status.started()
         async for number in signals:
-            interruption.take(number)
+            hearer.take(number)

@@ -1,0 +1,85 @@
+"""What signals mean to a conversation: Ctrl-C ends the query and keeps the conversation, a second one leaves; SIGTERM and
+SIGHUP leave in good order; Ctrl-Z stops with the terminal as it was.
+"""
+
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+import anyio
+
+from ostinato.cli.exit_codes import INTERRUPTED, TERMINATED
+from ostinato.cli.signals import ENDING, PATIENCE_S, Cause
+from ostinato.submissions import AbortReason
+
+HEARD: Final = (*ENDING, signal.SIGTSTP)
+
+
+class LineSignals:
+    """Implements `Hearer`. While nothing is declared (opening, closing) a signal ends everything."""
+
+    def __init__(self, suspend: Callable[[], None]) -> None:
+        self.scope = anyio.CancelScope()
+        self._cause: Cause | None = None
+        self._suspend = suspend
+        self._leave_prompt: Callable[[], None] | None = None
+        self._abort: Callable[[AbortReason], None] | None = None
+        self._is_interrupted = False
+
+    @property
+    def cause(self) -> Cause | None:
+        return self._cause
+
+    @property
+    def exit_code(self) -> int:
+        return INTERRUPTED if self._cause == "interrupted" else TERMINATED
+
+    @contextmanager
+    def at_prompt(self, leave: Callable[[], None]) -> Generator[None, None, None]:
+        """For the length of a prompt, which hears Ctrl-C as a key; `leave` makes it return."""
+        self._leave_prompt = leave
+        try:
+            yield
+        finally:
+            self._leave_prompt = None
+
+    @contextmanager
+    def in_query(self, abort: Callable[[AbortReason], None]) -> Generator[None, None, None]:
+        """For the length of a query."""
+        self._abort, self._is_interrupted = abort, False
+        try:
+            yield
+        finally:
+            self._abort = None
+
+    def take(self, number: int) -> None:
+        """A signal came."""
+        match number:
+            case signal.SIGTSTP:
+                self._suspend()
+            case signal.SIGINT:
+                self._interrupt()
+            case _:
+                self._terminate()
+
+    def _interrupt(self) -> None:
+        if self._abort is not None and not self._is_interrupted:
+            self._is_interrupted = True
+            self._abort("user")
+        elif self._leave_prompt is None:
+            self._cause = self._cause or "interrupted"
+            self.scope.cancel()
+        # At the prompt it was meant for the query that has just ended.
+
+    def _terminate(self) -> None:
+        is_first = self._cause is None
+        self._cause = self._cause or "terminated"
+        if is_first and self._abort is not None:
+            self.scope.deadline = anyio.current_time() + PATIENCE_S
+            self._abort("terminated")
+        elif is_first and self._leave_prompt is not None:
+            self.scope.deadline = anyio.current_time() + PATIENCE_S
+            self._leave_prompt()
+        else:
+            self.scope.cancel()

@@ -1,0 +1,66 @@
+"""A permission question as a person reads it: the whole command or the resolved path, the reason, and what each answer grants.
+
+Nothing the model wrote can pass for a line of ours: its lines stand behind a bar, with hidden characters written out.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ostinato.cli.terminal_text import one_line, visible
+from ostinato.engine.options import PermissionAsked
+
+PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
+MAX_VALUE_LINES: Final = 40
+"""Of a file's content; a command is always shown whole, for it is what runs."""
+
+_MAX_NAME_CHARACTERS: Final = 60
+
+
+def question_text(asked: PermissionAsked, cwd: Path) -> str:
+    """Everything but the line on which the answer is typed."""
+    lines = [f"The model asks for {one_line(asked.tool_name, _MAX_NAME_CHARACTERS)}:"]
+    for name, value in asked.input.items():
+        lines += _field(name, value, cwd)
+    if asked.reason:
+        lines += _barred("why", asked.reason)
+    return "\n" + "".join(f"{line}\n" for line in (*lines, *_answers(asked.suggestions)))
+
+
+def _answers(suggestions: tuple[str, ...]) -> Iterator[str]:
+    yield "y  yes, this once"
+    if suggestions:
+        rules = ", ".join(visible(rule).replace("\n", "⏎") for rule in suggestions)
+        yield f"a  always, until this conversation ends: {rules}"
+    yield "n  no; `n REASON` also tells the model why"
+
+
+def _field(name: str, value: object, cwd: Path) -> Iterator[str]:
+    text = value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+    limit = None if name == "command" else MAX_VALUE_LINES
+    yield from _barred(one_line(name, _MAX_NAME_CHARACTERS), text, limit)
+    real = resolved_path(text, cwd) if name in PATH_FIELDS else text
+    if real != text:
+        yield from _barred("which is", real)
+
+
+def _barred(name: str, text: str, max_lines: int | None = None) -> Iterator[str]:
+    lines = visible(text).split("\n")
+    if len(lines) == 1:
+        yield f"  {name}: {lines[0]}"
+        return
+    yield f"  {name}:"
+    yield from (f"  │ {line}" for line in lines[:max_lines])
+    if max_lines is not None and len(lines) > max_lines:
+        yield f"  … and {len(lines) - max_lines:,} more lines"
+
+
+def resolved_path(written: str, cwd: Path) -> str:
+    """Where the path leads, links followed; as written if no path can be made of it."""
+    try:
+        return os.path.realpath(cwd / Path(written).expanduser())
+    except (ValueError, OSError, RuntimeError):
+        return written

@@ -1,0 +1,99 @@
+"""The installed command on a controlling terminal of its own: what it shows, what is typed, and how it leaves the terminal."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from types import TracebackType
+from typing import Any, Final, Self
+
+from tests.cli.command import COMMAND, TIMEOUT_S, Desk
+
+PROMPT_OPENS: Final = "\x1b[?2004h"
+"""The editor asks for bracketed paste whenever a prompt opens."""
+
+_TAKE_TERMINAL: Final = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+_SEQUENCE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\^_=>78]")
+
+
+class PseudoTerminal:
+    """`with PseudoTerminal(desk, "--flag") as terminal:` starts the command; it is killed if the block leaves it running."""
+
+    def __init__(self, desk: Desk, *arguments: str, **environment: str) -> None:
+        self._own_side, self._its_side = pty.openpty()
+        fcntl.ioctl(self._its_side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        self.modes_before = self.modes
+        self.raw = ""
+        self._bytes = b""
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _TAKE_TERMINAL, COMMAND, *arguments],
+            cwd=desk.work,
+            env=desk.environment(TERM="xterm-256color", **environment),
+            stdin=self._its_side,
+            stdout=self._its_side,
+            stderr=self._its_side,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        os.close(self._own_side)
+        os.close(self._its_side)
+
+    @property
+    def modes(self) -> list[Any]:
+        return termios.tcgetattr(self._its_side)
+
+    @property
+    def text(self) -> str:
+        """What was written so far, without escape sequences."""
+        return _SEQUENCE.sub("", self.raw).replace("\r", "")
+
+    def type(self, text: str) -> None:
+        os.write(self._own_side, text.encode())
+
+    def sees(self, text: str, times: int = 1) -> None:
+        """Wait until the text was written that often."""
+        self._until(lambda: self.text.count(text) >= times, f"{text!r}, {times} times")
+
+    def prompted(self, times: int) -> None:
+        """Wait for the prompt of that number, from 1."""
+        self._until(lambda: self.raw.count(PROMPT_OPENS) >= times, f"prompt {times}")
+
+    def until(self, condition: Any) -> None:
+        self._until(condition, "a condition")
+
+    def ended(self) -> int:
+        """Wait for the end of the command; its exit code."""
+        self._until(lambda: self.process.poll() is not None, "the end of the command")
+        self._take()
+        return self.process.wait()
+
+    def _until(self, condition: Any, what: str) -> None:
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not condition():
+            if time.monotonic() > deadline_s:
+                raise AssertionError(f"waited in vain for {what}; the screen holds:\n{self.text}")
+            self._take(wait_s=0.02)
+
+    def _take(self, wait_s: float = 0.0) -> None:
+        while select.select([self._own_side], [], [], wait_s)[0]:
+            self._bytes += os.read(self._own_side, 65_536)
+            self.raw = self._bytes.decode("utf-8", "replace")
+            wait_s = 0.0
