@@ -21,20 +21,43 @@ PROMPT_OPENS: Final = "\x1b[?2004h"
 """The editor asks for bracketed paste whenever a prompt opens."""
 
 _TAKE_TERMINAL: Final = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+STOPPED: Final = "stopped with the terminal restored: "
+_SHELL: Final = f"""
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+before = termios.tcgetattr(0)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while os.WIFSTOPPED(status := os.waitpid(job, os.WUNTRACED)[1]):
+    is_restored = termios.tcgetattr(0) == before
+    os.killpg(job, signal.SIGCONT)  # which would forget a stop that came before it: so it is told only afterwards
+    print(f"{STOPPED}{{is_restored}}", flush=True)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+"""The least of a shell with job control: it says how a stopped job left the terminal, and continues it at once."""
+
 _SEQUENCE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\^_=>78]")
 
 
 class PseudoTerminal:
-    """`with PseudoTerminal(desk, "--flag") as terminal:` starts the command; it is killed if the block leaves it running."""
+    """`with PseudoTerminal(desk, "--flag") as terminal:` starts the command; it is killed if the block leaves it running.
 
-    def __init__(self, desk: Desk, *arguments: str, **environment: str) -> None:
+    `has_shell` puts a small shell with job control in between.
+    """
+
+    def __init__(self, desk: Desk, *arguments: str, has_shell: bool = False, **environment: str) -> None:
         self._own_side, self._its_side = pty.openpty()
         fcntl.ioctl(self._its_side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
         self.modes_before = self.modes
         self.raw = ""
         self._bytes = b""
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _TAKE_TERMINAL, COMMAND, *arguments],
+            [sys.executable, "-c", _SHELL if has_shell else _TAKE_TERMINAL, COMMAND, *arguments],
             cwd=desk.work,
             env=desk.environment(TERM="xterm-256color", **environment),
             stdin=self._its_side,
@@ -53,8 +76,9 @@ class PseudoTerminal:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        os.close(self._own_side)
-        os.close(self._its_side)
+        for side in (self._own_side, self._its_side):
+            with contextlib.suppress(OSError):  # hung up already
+                os.close(side)
 
     @property
     def modes(self) -> list[Any]:
@@ -64,6 +88,12 @@ class PseudoTerminal:
     def text(self) -> str:
         """What was written so far, without escape sequences."""
         return _SEQUENCE.sub("", self.raw).replace("\r", "")
+
+    def hang_up(self) -> int:
+        """Take the terminal away; the exit code of the command."""
+        os.close(self._its_side)
+        os.close(self._own_side)
+        return self.process.wait(TIMEOUT_S)
 
     def type(self, text: str) -> None:
         os.write(self._own_side, text.encode())

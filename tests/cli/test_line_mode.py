@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cli.command import Desk, prompts_of
-from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.cli.pseudo_terminal import STOPPED, PseudoTerminal
 
 from ostinato.testing import OnWire, Reply, StrictServer, call, say
 
@@ -240,6 +240,12 @@ def test_the_question_shows_where_a_path_leads(desk: Desk):
     assert str(desk.root / "elsewhere" / "x.txt") in screen
 
 
+def test_what_led_to_the_call_stands_before_the_question(desk: Desk):
+    asked = (say("this is why I want to do it"), call("Bash", "t1", command="touch x"))
+    _, screen = asks(desk, "n", *asked)
+    assert screen.index("this is why I want to do it") < screen.index("The model asks")
+
+
 def test_always_holds_for_what_was_shown_and_dies_with_the_conversation(desk: Desk):
     first, same, other = (
         call("Bash", f"t{number}", command=command)
@@ -355,17 +361,18 @@ def at_a_question(terminal: PseudoTerminal) -> None:
     terminal.sees("allow? ")
 
 
+def turn_for(place: Callable[[PseudoTerminal], None]) -> Reply | OnWire:
+    if place is at_a_question:
+        return Reply(call("Bash", "t1", command="touch x"))
+    return OnWire(Reply(say("a long beginning of an answer")), stall_after_events=5)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("place", [at_the_prompt, in_a_query, at_a_question])
 def test_a_termination_leaves_at_once_with_the_terminal_as_it_was(
     desk: Desk, place: Callable[[PseudoTerminal], None], number: int
 ):
-    turn = (
-        Reply(call("Bash", "t1", command="touch x"))
-        if place is at_a_question
-        else OnWire(Reply(say("a long beginning of an answer")), stall_after_events=5)
-    )
-    with StrictServer(turn) as server:
+    with StrictServer(turn_for(place)) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
             place(terminal)
@@ -373,6 +380,38 @@ def test_a_termination_leaves_at_once_with_the_terminal_as_it_was(
             assert terminal.ended() == 143
             assert terminal.modes == terminal.modes_before
             assert terminal.raw.count("\x1b[?2004l") >= terminal.raw.count("\x1b[?2004h")
+
+
+@pytest.mark.parametrize("place", [at_the_prompt, in_a_query, at_a_question])
+def test_a_terminal_that_goes_away_ends_it(desk: Desk, place: Callable[[PseudoTerminal], None]):
+    with StrictServer(turn_for(place)) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            place(terminal)
+            assert terminal.hang_up() in {0, 1, 143}
+    assert not (desk.work / "x").exists()
+
+
+@pytest.mark.parametrize("place", [at_the_prompt, in_a_query, at_a_question])
+def test_ctrl_z_stops_with_the_terminal_as_it_was_and_goes_on(
+    desk: Desk, place: Callable[[PseudoTerminal], None]
+):
+    with StrictServer(turn_for(place)) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, has_shell=True) as terminal:
+            place(terminal)
+            for number in (1, 2):
+                terminal.type(CTRL_Z)
+                terminal.sees(STOPPED, number)
+            assert f"{STOPPED}False" not in terminal.text
+            if place is not at_the_prompt:
+                terminal.type(CTRL_C)
+                terminal.sees("interrupted")
+            terminal.type("/status" + ENTER)
+            terminal.sees("mode     default")
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
+            assert terminal.modes == terminal.modes_before
 
 
 def test_ctrl_c_again_and_again_leaves_from_anywhere(desk: Desk):

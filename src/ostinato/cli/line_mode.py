@@ -1,6 +1,7 @@
 """`ostinato` on a terminal: one conversation, prompt after prompt. The terminal is left as it was found, however this ends."""
 
 import os
+import sys
 import time
 from contextlib import aclosing
 from functools import partial
@@ -32,7 +33,7 @@ from ostinato.engine.assemble import open_conversation
 from ostinato.engine.conversation import Conversation
 from ostinato.engine.options import Options
 from ostinato.errors import OstinatoError, UsageError
-from ostinato.events import Terminal
+from ostinato.events import AssistantEvent, Event, Terminal
 from ostinato.journal.places import data_root
 from ostinato.messages import NO_USAGE, Usage
 from ostinato.version import VERSION
@@ -49,8 +50,19 @@ def converse(flags: Flags) -> int:
     options = options_from(flags)
     first = legal_text(flags.prompt) if flags.prompt else ""
     real_cwd = Path(os.path.realpath(options.cwd.expanduser()))
-    with TerminalModes() as modes:
-        return anyio.run(_with_signals, replace(options, cwd=real_cwd), first, modes, backend="asyncio")
+    try:
+        with TerminalModes() as modes:
+            return anyio.run(_with_signals, replace(options, cwd=real_cwd), first, modes, backend="asyncio")
+    finally:
+        _drop_what_nobody_reads()
+
+
+def _drop_what_nobody_reads() -> None:
+    """The editor writes through `sys.stdout`; when the terminal went away, the interpreter must not try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = None
 
 
 async def _with_signals(options: Options, first: str, modes: TerminalModes) -> int:
@@ -142,7 +154,16 @@ class Dialogue:
                 async with aclosing(self._conversation.query(prompt)) as events:
                     async for event in events:
                         await self._screen.show(view.show(event))
-                        if isinstance(event, Terminal):
-                            self._usage = self._usage.plus(event.usage)
+                        self._note(event)
         except OstinatoError as error:
             talk(error_text(visible(error.message), visible(error.hint)))
+
+    def _note(self, event: Event) -> None:
+        """What the rest of the conversation needs of an event that was shown."""
+        match event:
+            case AssistantEvent(message):
+                self._screen.has_shown(call.id for call in message.tool_uses)
+            case Terminal():
+                self._usage = self._usage.plus(event.usage)
+            case _:
+                pass

@@ -44,6 +44,7 @@ class PermissionQuestion:
         grants = frozenset((asked.tool_name, rule) for rule in asked.suggestions)
         if grants and grants <= self._grants:
             return Allow()
+        await self._screen.until_shown(asked.tool_use_id)
         async with self._screen.held() as write:
             await write(question_text(asked, self._cwd))
             with self._answers.opened():
