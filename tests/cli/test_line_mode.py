@@ -111,6 +111,21 @@ def test_what_is_typed_while_a_query_runs_waits_for_the_next_prompt(desk: Desk):
         assert last_prompt(server) == "typed early"
 
 
+def test_an_interrupt_does_not_throw_away_what_was_typed(desk: Desk):
+    stuck = OnWire(Reply(say("a long beginning of an answer")), stall_after_events=5)
+    with StrictServer(stuck, Reply(say("second answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted(1)
+            terminal.type("one" + ENTER)
+            terminal.sees("a long")
+            terminal.type("typed early" + CTRL_C)
+            terminal.prompted(2)
+            terminal.type(", sent late" + ENTER)
+            terminal.sees("second answer")
+        assert last_prompt(server) == "typed early, sent late"
+
+
 def test_history_is_kept_for_its_owner_only_and_recalled(desk: Desk):
     with StrictServer(Reply(say("answer")), Reply(say("again"))) as server:
         desk.url = server.url

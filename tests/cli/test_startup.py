@@ -33,3 +33,10 @@ def test_help_loads_no_engine():
     loaded = modules_after("--help")
     assert "click" in loaded
     assert not loaded & {"anyio", "msgspec", "asyncio", "httpx2", "ostinato.events", "ostinato.engine"}
+    assert "prompt_toolkit" not in loaded
+
+
+def test_a_task_without_a_conversation_loads_no_line_editor():
+    loaded = modules_after("-p", "hi", "--session-id", "not-one")
+    assert "ostinato.cli.print_mode" in loaded
+    assert "prompt_toolkit" not in loaded
