@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ostinato.messages import Message, ToolResult, Usage, UserMessage
+from ostinato.messages import Message, Usage, UserMessage
 
 
 class Edit(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
@@ -179,9 +179,3 @@ AnyFact = (
 )
 
 Record = Message | AnyEdit | AnyFact
-
-
-def result_of(message: UserMessage) -> ToolResult | None:
-    """The tool result that a message of origin `tool_result` carries."""
-    block = message.content[0] if message.content else None
-    return block if isinstance(block, ToolResult) else None

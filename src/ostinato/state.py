@@ -1,6 +1,5 @@
 """The loop's memory between passes, how a pass can end, and why a query goes on or stops. All of it is frozen."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -218,4 +217,3 @@ class ModelSettings:
     system: tuple[str, ...]
     user_context: str = ""
     temperature: float | None = None
-    extra: Mapping[str, str] | None = None
