@@ -137,6 +137,14 @@ def test_the_same_call_is_no_circle_when_a_file_has_changed_or_the_result_is_new
     assert "Bash" not in menu(user(Text("t")), *test, *refused, *test)
 
 
+def test_the_same_change_over_and_over_is_a_circle_too() -> None:
+    change = called("Edit", "edited", file_path="a.py", old="x", new="xx")
+    test = called("Bash", "1 failed", is_error=True, command="make test")
+    shown = (user(Text("t")), *called("Read", "x", file_path="a.py"))
+    assert {"Bash", "Edit"} <= set(menu(*shown, *change, *test, *change, *test))
+    assert not {"Bash", "Edit"} & set(menu(*shown, *(*change, *test) * 3))
+
+
 def test_examples_show_only_tools_that_are_offered_and_end_each_in_done() -> None:
     assert examples_for(["Bash"])
     for offered in (["Bash"], ["Read"], ["Bash", "Read", "Edit"]):

@@ -1,18 +1,36 @@
 """With a real small model: the protocol holds whatever it says. Answers are never asserted."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+import ostinato
 from ostinato.errors import ModelError
-from ostinato.events import AnyModelEvent, BlockStart, BlockStop, MessageStart, MessageStop
-from ostinato.messages import Text, ToolUse
+from ostinato.events import (
+    AnyModelEvent,
+    AssistantEvent,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageStart,
+    MessageStop,
+    RequestStart,
+    StreamEvent,
+    Terminal,
+    TextDelta,
+    UserEvent,
+)
+from ostinato.messages import Text, ToolResult, ToolUse
 from ostinato.ports import ModelRequest, QuerySource, QueryTracking, RequestMessage, ToolSchema
 from ostinato.providers.local import LocalModel, open_local_model
 from ostinato.providers.local_runtime import RUNTIME, LoadedModels, load_with_xllamacpp
+from ostinato.state import QueryConfig
+from ostinato.tool import Tool, ToolContext, build_tool
 
 MODEL_VARIABLE = "OSTINATO_TEST_MODEL"
 """Names the GGUF file of SmolLM2-135M (or another small model)."""
@@ -101,3 +119,126 @@ async def test_the_next_request_reads_the_shared_prefix_from_the_cache(model: Lo
     stop = (await read(model, request("Look around again.", max_output_tokens=3)))[-1]
     assert isinstance(stop, MessageStop)
     assert stop.usage.cache_read_input_tokens > stop.usage.input_tokens
+
+
+# ------------------------------------------------------------------------------------------------ the whole loop
+
+
+async def list_files(tool_input: Mapping[str, Any], _context: ToolContext) -> str:
+    return "a.py\nb.py"
+
+
+async def show_file(tool_input: Mapping[str, Any], _context: ToolContext) -> str:
+    return "x = 1"
+
+
+def harmless_tools() -> tuple[Tool, ...]:
+    """A small model calls anything: what these calls say is never done."""
+    return (
+        build_tool(
+            "Bash",
+            description="Runs.",
+            input_schema={**BASH.input_schema, "type": "object"},
+            call=list_files,
+            is_read_only=True,
+        ),
+        build_tool(
+            "Read",
+            description="Reads.",
+            input_schema={**READ.input_schema, "type": "object"},
+            call=show_file,
+            is_read_only=True,
+        ),
+    )
+
+
+async def ask(
+    model: LocalModel,
+    folder: Path,
+    prompt: str,
+    *,
+    max_turns: int | None = None,
+    max_output_tokens: int | None = None,
+) -> list[Event]:
+    asked = ostinato.query(
+        prompt,
+        model=model,
+        cwd=folder,
+        tools=harmless_tools(),
+        permission_mode="bypassPermissions",
+        keep_session=False,
+        temperature=0,
+        max_turns=max_turns,
+        max_output_tokens=max_output_tokens,
+        config=QueryConfig(normalise_strictly=True),
+    )
+    async with aclosing(asked):
+        return [event async for event in asked]
+
+
+def terminal_of(events: list[Event]) -> Terminal:
+    terminal = events[-1]
+    assert isinstance(terminal, Terminal)
+    return terminal
+
+
+def calls_and_results(events: list[Event]) -> tuple[list[str], list[str]]:
+    calls = [
+        block.id
+        for event in events
+        if isinstance(event, AssistantEvent)
+        for block in event.message.content
+        if isinstance(block, ToolUse)
+    ]
+    results = [
+        block.tool_use_id
+        for event in events
+        if isinstance(event, UserEvent)
+        for block in event.message.content
+        if isinstance(block, ToolResult)
+    ]
+    return calls, results
+
+
+async def test_each_call_of_a_query_has_its_result_and_the_loop_stops_at_max_turns(
+    model: LocalModel, tmp_path: Path
+) -> None:
+    events = await ask(model, tmp_path, "Count the lines of every file here.", max_turns=2)
+    calls, results = calls_and_results(events)
+    assert calls == results
+    requests = sum(isinstance(event, RequestStart) for event in events)
+    assert requests <= 2
+    assert terminal_of(events).reason == ("max_turns" if len(calls) == 2 else "completed")
+
+
+async def test_a_query_that_is_left_in_its_reply_frees_the_model_for_the_next(
+    model: LocalModel, tmp_path: Path
+) -> None:
+    with anyio.fail_after(60):
+        async with aclosing(
+            ostinato.query("Tell a long story.", model=model, cwd=tmp_path, tools=(), keep_session=False)
+        ) as events:
+            async for event in events:
+                if isinstance(event, StreamEvent) and isinstance(event.event, TextDelta):
+                    break
+        assert terminal_of(await ask(model, tmp_path, "Say hi.", max_turns=1)).turn_count <= 1
+
+
+async def test_a_prompt_beyond_the_window_ends_the_query_as_too_long(
+    model: LocalModel, tmp_path: Path
+) -> None:
+    assert terminal_of(await ask(model, tmp_path, "word " * 6000)).reason == "prompt_too_long"
+
+
+async def test_a_reply_that_is_cut_is_told_and_leaves_no_call(model: LocalModel, tmp_path: Path) -> None:
+    events = await ask(model, tmp_path, "List the files.", max_output_tokens=3, max_turns=2)
+    stops = [
+        event.event
+        for event in events
+        if isinstance(event, StreamEvent) and isinstance(event.event, MessageStop)
+    ]
+    assert "max_tokens" in [stop.stop_reason for stop in stops]
+    assert calls_and_results(events) == ([], [])
+    notes = [event for event in events if isinstance(event, AssistantEvent) and event.message.is_error]
+    assert len(notes) == 1
+    assert terminal_of(events).turn_count <= 2

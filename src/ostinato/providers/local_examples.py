@@ -48,16 +48,16 @@ ADDITION = Example(
             "Edit",
             {
                 "file_path": "greet.py",
-                "old_string": '    print("hello")',
-                "new_string": '    print("hello")\n\n\ndef bye():\n    print("bye")',
+                "old_string": 'def hello():\n    print("hello")',
+                "new_string": 'def hello():\n    print("hello")\n\n\ndef bye():\n    print("bye")',
             },
-            "edited greet.py at line 2",
+            "edited greet.py at line 1",
         ),
         Step("done", {"answer": "Added bye to greet.py."}),
     ),
 )
 REPAIR = Example(
-    "test_names.py fails. Repair names.py.",
+    "python3 test_names.py fails. Repair names.py.",
     (
         Step(
             "Bash",

@@ -13,6 +13,9 @@ from ostinato.ports import RequestMessage
 EDIT, WRITE, READ = "Edit", "Write", "Read"
 PATH = "file_path"
 
+MAX_REPEATS = 2
+"""An edit that makes room for itself can be made for ever: so often may the same call have had the same result before."""
+
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
@@ -46,7 +49,9 @@ def seen_files(calls: Iterable[PastCall]) -> Sequence[str]:
 
 
 def idle_tools(calls: Sequence[PastCall]) -> Collection[str]:
-    """The tools of the newest calls that told nothing new: the same call had the same result, and no file has changed since."""
+    """The tools of the newest calls that told nothing new: the same call had the same result, and no file has changed since,
+    or it had it `MAX_REPEATS` times whatever changed.
+    """
     idle: set[str] = set()
     for end in range(len(calls), 0, -1):
         newest = calls[end - 1]
@@ -57,6 +62,8 @@ def idle_tools(calls: Sequence[PastCall]) -> Collection[str]:
 
 
 def _is_known(newest: PastCall, before: Sequence[PastCall]) -> bool:
+    if sum(call == newest for call in before) >= MAX_REPEATS:
+        return True
     for call in reversed(before):
         if call == newest:
             return True
