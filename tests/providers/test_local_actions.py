@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.engine.prompt import user_context
 from ostinato.messages import Image, Text, ToolResult, ToolUse
 from ostinato.ports import ModelRequest, QuerySource, QueryTracking, RequestMessage, ToolSchema
 from ostinato.providers.local import TOOL_NAMES
@@ -192,6 +195,15 @@ def test_the_surroundings_are_left_out_but_later_reminders_are_told() -> None:
     turns = chat(request(user(context, Text("hi")), looked, user(ToolResult("1", "x"), later)))
     assert turns[1]["content"] == "hi"
     assert "has changed" in turns[3]["content"]
+
+
+def test_the_working_folder_is_left_out_of_results() -> None:
+    folder = Path("/deep/down")
+    surroundings = user_context(folder, (folder,), datetime(2026, 1, 1, tzinfo=UTC))
+    context = Text(f"<system-reminder>\n{surroundings}\n</system-reminder>")
+    trace = 'File "/deep/down/a.py", line 3, called from /deep/downer/b.py'
+    turns = chat(request(user(context, Text("t")), *called("Bash", trace, command="make")))
+    assert 'File "a.py", line 3, called from /deep/downer/b.py' in turns[-1]["content"]
 
 
 def test_a_file_is_shown_without_line_numbers_which_a_small_model_copies() -> None:

@@ -41,6 +41,7 @@ MAX_OPTIONAL_OF = 3
 AnyBlock = UserBlock | AssistantBlock
 
 _CONTEXT_MARK = "<system-reminder>"
+_FOLDER = re.compile(r"^- working folder: (/.*)$", re.MULTILINE)
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 _ROLE = "You are a coding agent."
@@ -137,6 +138,7 @@ def chat_messages(request: ModelRequest, *, max_result_characters: int) -> list[
     an ordinary chat.
     """
     turns = [{"role": "system", "content": _system_prompt(request)}, *_example_turns(request.tools)]
+    folder = _working_folder(request.messages)
     names: dict[str, str] = {}
     task = ""
     for number, message in enumerate(request.messages):
@@ -146,6 +148,8 @@ def chat_messages(request: ModelRequest, *, max_result_characters: int) -> list[
             lines = _as_actions(blocks)
         else:
             lines = tuple(filter(None, (_line(block, names, max_result_characters) for block in blocks)))
+            if folder and request.tools:
+                lines = tuple(line.replace(f"{folder}/", "") for line in lines)
         if any(isinstance(block, ToolResult) for block in message.content):
             lines = (*lines, _REMINDER.format(task=task)) if request.tools and task else lines
         elif message.role == "user":
@@ -161,6 +165,15 @@ def _is_context(block: AnyBlock) -> bool:
 def _without_surroundings(first: Sequence[AnyBlock]) -> Sequence[AnyBlock]:
     """Folder, system and date are written for large models; a small one copies them into its calls."""
     return [block for block in first if not _is_context(block)] or first
+
+
+def _working_folder(messages: Sequence[RequestMessage]) -> str:
+    """The folder that the surroundings name. Its path is left out of what tools say: a small model takes it for news, and
+    calls with relative paths are the ones that the examples show.
+    """
+    first = messages[0].content if messages else ()
+    named = (_FOLDER.search(block.text) for block in first if isinstance(block, Text) and _is_context(block))
+    return next((found[1].rstrip("/") for found in named if found), "")
 
 
 def _own_words(message: RequestMessage) -> str:
