@@ -221,7 +221,8 @@ async def test_a_query_that_is_left_in_its_reply_frees_the_model_for_the_next(
             async for event in events:
                 if isinstance(event, StreamEvent) and isinstance(event.event, TextDelta):
                     break
-        assert terminal_of(await ask(model, tmp_path, "Say hi.", max_turns=1)).turn_count <= 1
+        following = terminal_of(await ask(model, tmp_path, "Say hi.", max_turns=1))
+    assert following.reason in {"completed", "max_turns"}
 
 
 async def test_a_prompt_beyond_the_window_ends_the_query_as_too_long(
@@ -241,4 +242,4 @@ async def test_a_reply_that_is_cut_is_told_and_leaves_no_call(model: LocalModel,
     assert calls_and_results(events) == ([], [])
     notes = [event for event in events if isinstance(event, AssistantEvent) and event.message.is_error]
     assert len(notes) == 1
-    assert terminal_of(events).turn_count <= 2
+    assert terminal_of(events).reason == "completed"

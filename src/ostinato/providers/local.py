@@ -27,14 +27,16 @@ MAX_OUTPUT_TOKENS = 512
 
 MAX_RESULT_CHARACTERS = 1500
 TOOL_NAMES = ("Bash", "Read", "Write", "Edit")
-"""The subset these models were measured with; `done` is the sixth."""
+"""The subset these models were measured with; `done` is the fifth. With Grep beside them they search instead of reading, and
+the shell has a grep they know.
+"""
 
 BRIDGE_CHUNKS = 16
 SEED = 7
 
 
 def local_facts(model_id: str, *, context_tokens: int = CONTEXT_TOKENS) -> ModelFacts:
-    """What the engine should know of any local model: small window, five tools, short results, a forgiving Edit."""
+    """What the engine should know of any local model: small window, four tools, short results, a forgiving Edit."""
     return ModelFacts(
         provider="local",
         id=model_id,

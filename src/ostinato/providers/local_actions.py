@@ -33,7 +33,7 @@ DONE = "done"
 
 MAX_DESCRIPTION_CHARACTERS = 90
 MAX_SYSTEM_CHARACTERS = 400
-"""Every prompt token is paid for on a CPU, and small models get worse with prose: the whole prompt stays under 400 tokens."""
+"""Every prompt token is paid for on a CPU, and small models get worse with prose: the system prompt stays under 400 tokens."""
 
 MAX_OPTIONAL_OF = 3
 """Tools with more parameters than this are offered with the required ones only: each optional one is a way to go wrong."""
