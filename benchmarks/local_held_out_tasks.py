@@ -1,0 +1,80 @@
+"""Eight tasks that nothing was tuned on: written before the prompt was settled, run when it was."""
+
+from benchmarks.local_judging import Outcome, Task, source, without_blanks
+
+LAST_WORKS = (
+    "from lists import first, last; assert (first([4, 5, 6]), last([4, 5, 6]), last([1])) == (4, 6, 1)"
+)
+
+
+def is_deleted(outcome: Outcome) -> bool:
+    left = {path.name for path in outcome.folder.iterdir()}
+    return left == {"new.txt", "main.py"}
+
+
+TASKS = (
+    Task(
+        "line_count",
+        "How many lines does names.txt have?",
+        {"names.txt": "Ada\nBob\nCyd\nDan\nEve\nFay\nGus\n", "towns.txt": "Ulm\nRom\n"},
+        lambda outcome: outcome.says("7", "seven"),
+    ),
+    Task(
+        "definition",
+        "Which file defines the function parse?",
+        {
+            "main.py": "from reader import parse\nprint(parse('a'))\n",
+            "reader.py": "def parse(text):\n    return text.split()\n",
+            "writer.py": "def render(parts):\n    return ' '.join(parts)\n",
+        },
+        lambda outcome: outcome.says("reader.py") and not outcome.says("main.py", "writer.py"),
+    ),
+    Task(
+        "append",
+        "Add the line pear at the end of fruit.txt.",
+        {"fruit.txt": "apple\nplum\ncherry\n"},
+        lambda outcome: outcome.text("fruit.txt").split() == ["apple", "plum", "cherry", "pear"],
+    ),
+    Task(
+        "version",
+        "Create a file version.txt that contains 1.2.0.",
+        {"app.py": "print('app')\n"},
+        lambda outcome: outcome.text("version.txt").strip() == "1.2.0",
+    ),
+    Task(
+        "spelling",
+        'Correct the word "recieve" in readme.md to "receive".',
+        {"readme.md": "# Mail\n\nYou recieve mail here.\nSend it elsewhere.\n"},
+        lambda outcome: (
+            without_blanks(outcome.text("readme.md")) == "#MailYoureceivemailhere.Senditelsewhere."
+        ),
+    ),
+    Task(
+        "key",
+        "What is the value of the key retries in config.json?",
+        {"config.json": '{\n  "timeout": 25,\n  "retries": 6,\n  "workers": 3\n}\n'},
+        lambda outcome: outcome.says("6", "six") and not outcome.says("25", "3"),
+    ),
+    Task(
+        "last_item",
+        "The function last in lists.py should return the last item, but it returns another one. Fix it.",
+        {
+            "lists.py": source(
+                """
+                def first(items):
+                    return items[0]
+
+                def last(items):
+                    return items[1]
+                """
+            )
+        },
+        lambda outcome: outcome.ran("-c", LAST_WORKS) is not None,
+    ),
+    Task(
+        "delete",
+        "Delete the file old.txt.",
+        {"old.txt": "old\n", "new.txt": "new\n", "main.py": "print('main')\n"},
+        is_deleted,
+    ),
+)
