@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from ostinato.cli.command import local, main
+from ostinato.cli.command import main
+from ostinato.cli.subcommands import SUBCOMMANDS, load_subcommand
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src/ostinato").rglob("*.py"))
@@ -30,11 +31,27 @@ def told() -> Iterator[tuple[str, str]]:
     )
 
 
+def check_subcommand(command: click.Command, words: list[str]) -> None:
+    """A group's next word is one of its commands; what follows is read, unless it only says where something goes."""
+    if isinstance(command, click.Group):
+        assert not words or words[0] in command.commands
+        return
+    with contextlib.suppress(click.exceptions.Exit, click.MissingParameter):
+        command.make_context("ostinato", list(words))
+
+
+@pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
+def test_a_subcommand_loads_and_says_what_it_is_for(name: str):
+    command = load_subcommand(name)
+    assert command.help
+    assert SUBCOMMANDS[name].summary
+
+
 @pytest.mark.parametrize(("place", "line"), sorted(set(told())))
 def test_a_command_line_that_users_are_told_to_type_is_one_that_is_read(place: str, line: str):
     words = shlex.split(line)[1:]
-    if words[:1] == ["local"]:
-        assert words[1] in local.commands
+    if words and words[0] in SUBCOMMANDS:
+        check_subcommand(load_subcommand(words[0]), words[1:])
         return
     assert not words or words[0].startswith("-"), f"`{words[0]}` is no subcommand"
     is_flag_alone = len(words) == 1  # one that is spoken of may lack its value

@@ -9,6 +9,7 @@ import click
 
 from ostinato.cli.flags import Flags, OutputFormat, PermissionMode
 from ostinato.cli.standard_streams import is_terminal, say
+from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
 from ostinato.version import VERSION
 
 MODES: Final[tuple[str, ...]] = get_args(PermissionMode)
@@ -17,9 +18,10 @@ FORMATS: Final[tuple[str, ...]] = get_args(OutputFormat)
 
 def run_command(argv: Sequence[str]) -> int:
     """Read the command line and do it; the exit code. Raises OstinatoError and Click's own usage errors."""
-    command = local if argv[:1] == ["local"] else main
-    arguments = list(argv[1:] if command is local else argv)
-    name = "ostinato local" if command is local else "ostinato"
+    subcommand = argv[0] if argv and argv[0] in SUBCOMMANDS else None
+    command = main if subcommand is None else load_subcommand(subcommand)
+    name = "ostinato" if subcommand is None else f"ostinato {subcommand}"
+    arguments = list(argv if subcommand is None else argv[1:])
     try:
         # Not `main()`: it would answer an interrupt itself, with talk of its own.
         with command.make_context(name, arguments) as context:
@@ -41,8 +43,8 @@ def version_line() -> str:
 
 @click.command(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done; 1 not done, or a call was denied; 2 usage; 130 interrupted; 143 terminated.\n\n"
-    "`ostinato local pull` gets a small model that runs on this machine.",
+    epilog=f"{listing()}\n\n"
+    "Exit codes: 0 done; 1 not done, or a call was denied; 2 usage; 130 interrupted; 143 terminated.",
 )
 @click.argument("prompt", required=False)
 @click.option("-p", "--print", "is_print", is_flag=True, help="Answer PROMPT and standard input, and exit.")
@@ -103,21 +105,6 @@ def main(*, no_session_persistence: bool, debug: bool, **given: Any) -> int:
     from ostinato.cli.print_mode import print_answer  # ruff: ignore[import-outside-top-level] - the engine loads only when there is something to do
 
     return print_answer(flags)
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
-def local() -> None:
-    """Models that run on this machine."""
-
-
-@local.command("pull")
-@click.argument("name", default="local")
-@click.option("--from", "source", metavar="FILE|URL", help="Take the file from there.")
-def pull_command(*, name: str, source: str | None) -> int:
-    """Get the model NAME: the small coding model if none is named."""
-    from ostinato.cli.local_pull import run_pull  # ruff: ignore[import-outside-top-level] - as above
-
-    return run_pull(name, source)
 
 
 def usage_text(error: click.ClickException) -> str:
