@@ -4,16 +4,21 @@ Everything that could not be decided is denied when nobody can be asked, and the
 What decides is loaded with the first call, while the reply still streams, so that no start waits for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any
 
 import anyio
+import msgspec
+from anyio import to_thread
 from msgspec.structs import replace
 
+from ostinato.engine.option_checks import check_mode
 from ostinato.engine.options import Allow as CallerAllows
-from ostinato.engine.options import CanUseTool, PermissionAsked
+from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode
 from ostinato.engine.options import Deny as CallerDenies
+from ostinato.errors import UsageError
+from ostinato.permissions.rules import Behaviour, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Workspace
 
@@ -21,29 +26,77 @@ DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you
 PATH_INPUTS = ("file_path", "notebook_path", "path")
 
 
+class RuleKeeper(msgspec.Struct, frozen=True):
+    """Where an answer "always" is kept. `save` blocks; it returns what to tell the user, empty when the rules are there."""
+
+    file: Path
+    save: Callable[[Sequence[str]], str]
+
+
+def _tells_nobody(_sentence: str) -> None:
+    pass
+
+
 class Gate:
-    """Implements the `Permissions` port. Callers are asked one question at a time."""
+    """Implements the `Permissions` port. Callers are asked one question at a time.
+
+    `is_bypass_disabled`: the settings take the mode `bypassPermissions` away. `tell` gets sentences for the user.
+    """
 
     def __init__(
-        self, policy: Policy, can_use_tool: CanUseTool | None, *, home: Path, builtin_names: frozenset[str]
+        self,
+        policy: Policy,
+        can_use_tool: CanUseTool | None,
+        *,
+        home: Path,
+        builtin_names: frozenset[str],
+        keeper: RuleKeeper | None = None,
+        is_bypass_disabled: bool = False,
+        tell: Callable[[str], None] = _tells_nobody,
     ) -> None:
         self._policy = policy
         self._can_use_tool = can_use_tool
         self._home = home
         self._builtin_names = builtin_names
+        self._keeper = keeper
+        self._is_bypass_disabled = is_bypass_disabled
+        self._tell = tell
         self._asking = anyio.Lock()
+
+    @property
+    def permission_mode(self) -> PermissionMode:
+        return self._policy.mode
+
+    def set_permission_mode(self, mode: PermissionMode) -> None:
+        """From the next decision on. Raises UsageError for a mode that there is not, or that the settings take away."""
+        check_mode(mode)
+        if mode == "bypassPermissions" and self._is_bypass_disabled:
+            raise UsageError(
+                "the settings take the mode `bypassPermissions` away",
+                hint="`ostinato config show --origin` says which file does",
+            )
+        self._policy = replace(self._policy, mode=mode)
+
+    def add_rules(
+        self, rules: Sequence[str], behaviour: Behaviour = "allow", *, source: str = "this conversation"
+    ) -> None:
+        """From the next decision on, until the conversation ends. Raises ConfigurationError, and then adds none of them."""
+        added = tuple(parse_rule(rule, behaviour, source) for rule in rules)
+        known = {(rule.behaviour, str(rule), rule.anchor) for rule in self._policy.rules}
+        new = tuple(rule for rule in added if (rule.behaviour, str(rule), rule.anchor) not in known)
+        self._policy = replace(self._policy, rules=(*self._policy.rules, *new))
 
     async def decide(self, query: PermissionQuery) -> Allowed | Denied:
         verdict = self._verdict(query)
-        match verdict:
-            case Allow():
-                return Allowed(_reason(verdict))
-            case Deny():
-                return _denied(verdict)
-            case Ask():
-                return await self._asked(query, verdict)
-            case _:
-                assert_never(verdict)
+        if not isinstance(verdict, Ask):
+            return _settled(verdict)
+        if self._can_use_tool is None:
+            return _nobody_to_ask(verdict)
+        policy = self._policy
+        async with self._asking:
+            # While this question waited for the one before it, that one's answer may have settled both.
+            verdict = verdict if policy is self._policy else self._verdict(query)
+            return await self._asked(query, verdict) if isinstance(verdict, Ask) else _settled(verdict)
 
     def may_read(self, path: Path, workspace: Workspace) -> bool:
         """Whether the rules allow reading this file without asking anybody."""
@@ -58,21 +111,16 @@ class Gate:
         return isinstance(self._decided(facts), Allow)
 
     async def _asked(self, query: PermissionQuery, verdict: Ask) -> Allowed | Denied:
-        from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
-
-        reason = _reason(verdict)
         if self._can_use_tool is None:
-            text = (
-                f"{explain(verdict)} Nobody can be asked in this run, so it is denied. {DO_NOT_WORK_AROUND}"
-            )
-            return Denied(reason, text)
+            return _nobody_to_ask(verdict)
+        file = None if self._keeper is None else self._keeper.file
         asked = PermissionAsked(
-            query.tool.name, query.tool_use_id, query.input, reason.text, verdict.suggestions
+            query.tool.name, query.tool_use_id, query.input, verdict.reason.text, verdict.suggestions, file
         )
-        async with self._asking:
-            answer: object = await self._can_use_tool(asked)
+        answer: object = await self._can_use_tool(asked)
         match answer:
             case CallerAllows():
+                await self._remember(asked, answer)
                 return self._allowed_by_caller(query, answer)
             case CallerDenies(message=str()):
                 denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
@@ -88,6 +136,19 @@ class Gate:
                 return _denied(verdict)
         reason = DecisionReason("can_use_tool", "caller", "the caller allowed it")
         return Allowed(reason, answer.updated_input)
+
+    async def _remember(self, asked: PermissionAsked, answer: CallerAllows) -> None:
+        """Only what was suggested: for anything else nobody proved that it is one simple command."""
+        if not answer.remember:
+            return
+        unasked = [rule for rule in answer.remember if rule not in asked.suggestions]
+        if unasked:
+            raise ValueError(f"`can_use_tool` may only remember suggested rules, not {unasked[0]!r}")
+        self.add_rules(answer.remember, source="your answer")
+        if self._keeper is not None and answer.remember_for == "project":
+            problem = await to_thread.run_sync(self._keeper.save, answer.remember)
+            if problem:
+                self._tell(problem)
 
     def _verdict(self, query: PermissionQuery) -> Verdict:
         return self._decided(self._facts(query))
@@ -118,8 +179,7 @@ def call_facts(
     paths: tuple[tuple[Path, ...], tuple[Path, ...]],
 ) -> CallFacts:
     """The facts of a call with every path it mentions resolved; `paths` are what it reads and what it writes."""
-    from ostinato.permissions.call_paths import mentioned_paths  # ruff: ignore[import-outside-top-level] - as above
-    from ostinato.permissions.path_resolution import resolve_paths  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.permissions.path_resolution import looked_up  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.permissions.shell_reader import read_command  # ruff: ignore[import-outside-top-level] - as above
 
     command = call_input.get("command") if tool_name == "Bash" else None
@@ -135,7 +195,7 @@ def call_facts(
         writes=writes,
         shell=read_command(command) if isinstance(command, str) else None,
     )
-    return replace(facts, resolved=resolve_paths(mentioned_paths(facts)))
+    return looked_up(facts)
 
 
 def is_read_only_shell(command: str) -> bool:
@@ -163,6 +223,17 @@ def _touched(query: PermissionQuery) -> tuple[tuple[Path, ...], tuple[Path, ...]
     if access.writes:
         return access.reads, written or access.writes
     return written or access.reads, ()
+
+
+def _settled(verdict: Allow | Deny) -> Allowed | Denied:
+    return Allowed(_reason(verdict)) if isinstance(verdict, Allow) else _denied(verdict)
+
+
+def _nobody_to_ask(verdict: Ask) -> Denied:
+    from ostinato.permissions.explanation import explain  # ruff: ignore[import-outside-top-level] - as above
+
+    text = f"{explain(verdict)} Nobody can be asked in this run, so it is denied. {DO_NOT_WORK_AROUND}"
+    return Denied(_reason(verdict), text)
 
 
 def _denied(verdict: Deny) -> Denied:

@@ -21,12 +21,16 @@ def check_options(options: Options) -> None:
             )
     for name in COUNTS:
         _check_count(name, getattr(options, name))
-    if options.permission_mode not in PERMISSION_MODES:
-        modes = ", ".join(f"`{mode}`" for mode in PERMISSION_MODES)
-        raise UsageError(
-            f"there is no permission mode `{options.permission_mode}`", hint=f"modes are {modes}"
-        )
+    if options.permission_mode is not None:
+        check_mode(options.permission_mode)
     _check_session(options)
+
+
+def check_mode(mode: str) -> None:
+    """Raises UsageError for a mode that there is not."""
+    if mode not in PERMISSION_MODES:
+        modes = ", ".join(f"`{known}`" for known in PERMISSION_MODES)
+        raise UsageError(f"there is no permission mode `{mode}`", hint=f"modes are {modes}")
 
 
 def _check_count(name: str, value: object) -> None:

@@ -2,13 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
 from ostinato.ports import Model
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.tool import Tool
+
+if TYPE_CHECKING:
+    from ostinato.engine.configuration import Configuration
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 PERMISSION_MODES: tuple[PermissionMode, ...] = (
@@ -21,9 +24,16 @@ PERMISSION_MODES: tuple[PermissionMode, ...] = (
 
 
 class Allow(msgspec.Struct, frozen=True):
-    """`can_use_tool` says yes; `updated_input` replaces the call's own input."""
+    """`can_use_tool` says yes; `updated_input` replaces the call's own input.
+
+    `remember`: rules out of `PermissionAsked.suggestions` that hold from now on, so that the like is not asked again; any
+    other rule is refused. `remember_for="project"` also writes them to `PermissionAsked.rules_file`, if there is one; what
+    cannot be written is told through `Options.on_notice`, and then holds for the conversation only.
+    """
 
     updated_input: Mapping[str, Any] | None = None
+    remember: tuple[str, ...] = ()
+    remember_for: Literal["project", "conversation"] = "project"
 
 
 class Deny(msgspec.Struct, frozen=True):
@@ -34,21 +44,43 @@ class Deny(msgspec.Struct, frozen=True):
 
 
 class PermissionAsked(msgspec.Struct, frozen=True):
-    """A call that the rules leave open: what it is, why it is asked, and rules that would allow it from now on."""
+    """A call that the rules leave open: what it is, why it is asked, and rules that would allow it from now on.
+
+    `suggestions` has one rule for each simple command that is still open, and is empty for what cannot be proven: then the
+    only honest answers are "this once" and "no". Hand them back in `Allow(remember=asked.suggestions)`. `rules_file` is where
+    they would be written; None: they can only hold for the conversation (no settings are read, or the folder is not trusted).
+    """
 
     tool_name: str
     tool_use_id: str
     input: Mapping[str, Any]
     reason: str
     suggestions: tuple[str, ...] = ()
+    rules_file: Path | None = None
 
 
 CanUseTool = Callable[[PermissionAsked], Awaitable[Allow | Deny]]
 """Asked for every call that no rule allows or denies. May take as long as it wants; an abort ends the wait."""
 
 
+SettingSource = Literal["user", "project", "local"]
+ALL_SETTING_SOURCES: tuple[SettingSource, ...] = ("user", "project", "local")
+
+
+def _tells_nobody(_sentence: str) -> None:
+    pass
+
+
 class Options(msgspec.Struct, frozen=True):
-    """How a conversation is set up. Paths are resolved when it opens; `environment` None is this process's own."""
+    """How a conversation is set up. Paths are resolved when it opens; `environment` None is this process's own.
+
+    What is given here wins over settings files, managed ones excepted; None and empty say nothing. A program reads no
+    settings of the user or the project unless `setting_sources` names them (`ALL_SETTING_SOURCES` is what the command
+    reads); managed files and `settings` (a path, JSON, or the object itself) count always. `trust=True` lets what the project
+    supplies act for this conversation. `configuration` is what `read_configuration` read before, instead of reading again.
+    `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `on_notice` gets sentences
+    for the user that come up while the conversation runs; it must not block.
+    """
 
     cwd: Path = msgspec.field(default_factory=Path.cwd)
     model: str | Model | None = None
@@ -58,10 +90,14 @@ class Options(msgspec.Struct, frozen=True):
     append_system_prompt: str = ""
     max_turns: int | None = None
     can_use_tool: CanUseTool | None = None
-    permission_mode: PermissionMode = "default"
+    permission_mode: PermissionMode | None = None
     allowed_tools: Sequence[str] = ()
     disallowed_tools: Sequence[str] = ()
     add_dirs: Sequence[Path] = ()
+    settings: str | Path | Mapping[str, Any] | None = None
+    setting_sources: Sequence[SettingSource] = ()
+    trust: bool = False
+    configuration: "Configuration | None" = None
     resume: str | None = None
     continue_session: bool = False
     session_id: str | None = None
@@ -70,6 +106,8 @@ class Options(msgspec.Struct, frozen=True):
     temperature: float | None = None
     max_output_tokens: int | None = None
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
+    on_notice: Callable[[str], None] = _tells_nobody
     environment: Mapping[str, str] | None = None
     config: QueryConfig = DEFAULT_CONFIG
 
@@ -85,10 +123,14 @@ class QueryOptions(TypedDict, total=False):
     append_system_prompt: str
     max_turns: int | None
     can_use_tool: CanUseTool | None
-    permission_mode: PermissionMode
+    permission_mode: PermissionMode | None
     allowed_tools: Sequence[str]
     disallowed_tools: Sequence[str]
     add_dirs: Sequence[str | Path]
+    settings: str | Path | Mapping[str, Any] | None
+    setting_sources: Sequence[SettingSource]
+    trust: bool
+    configuration: "Configuration | None"
     resume: str | None
     continue_session: bool
     session_id: str | None
@@ -97,5 +139,7 @@ class QueryOptions(TypedDict, total=False):
     temperature: float | None
     max_output_tokens: int | None
     model_overrides: Mapping[str, Any]
+    models: Mapping[str, Mapping[str, Any]]
+    on_notice: Callable[[str], None]
     environment: Mapping[str, str] | None
     config: QueryConfig
