@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from ostinato.permissions.call_paths import mentioned_paths
 from ostinato.permissions.decision import decide
-from ostinato.permissions.path_resolution import resolve_paths
+from ostinato.permissions.path_resolution import looked_up
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.permissions.shell_reader import read_command
 from ostinato.permissions.verdict import CallFacts, Mode, Policy
@@ -18,7 +15,7 @@ MODES: list[Mode] = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermiss
 
 
 def resolved(call: CallFacts) -> CallFacts:
-    return msgspec.structs.replace(call, resolved=resolve_paths(mentioned_paths(call)))
+    return looked_up(call)
 
 
 def bash(text: str, root: Path = ROOT) -> CallFacts:

@@ -42,3 +42,27 @@ def test_pagers_prompts_and_editors_of_the_host_are_overruled():
     assert environment["GIT_EDITOR"] == "false"
     assert environment["GIT_TERMINAL_PROMPT"] == "0"
     assert environment["TERM"] == "dumb"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["BASH_ENV", "ENV", "CDPATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "GLOBIGNORE", "IFS", "BASH_FUNC_ls%%"],
+)  # fmt: skip
+def test_what_would_change_how_the_shell_reads_does_not_reach_it(name: str):
+    assert name not in child_environment({name: "x"})
+
+
+def test_git_runs_no_file_monitor_and_keeps_the_settings_it_was_given():
+    environment = child_environment({
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "user.name",
+        "GIT_CONFIG_VALUE_0": "x",
+    })
+    count = int(environment["GIT_CONFIG_COUNT"])
+    given = {
+        environment[f"GIT_CONFIG_KEY_{index}"]: environment[f"GIT_CONFIG_VALUE_{index}"]
+        for index in range(count)
+    }
+    assert given["user.name"] == "x"
+    assert given["core.fsmonitor"] == "false"
+    assert given["safe.bareRepository"] == "explicit"

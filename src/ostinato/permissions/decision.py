@@ -155,4 +155,6 @@ def _shell_without_a_rule(paths: CallPaths, allowance: Allowance) -> Verdict:
     shown = command_text(open_effect.command).replace("\x00", "…") or "a redirection"
     if only_reads(open_effect):
         return _ask("outside", "workspace", "built in", f"`{shown}` reads outside the workspace")
-    return _ask("no_rule", "", "default", f"no rule covers `{shown}`")
+    is_git = open_effect.chain[-1].argv[:1] == ("git",)
+    why = f", and {paths.call.repository_problem}" if is_git and paths.call.repository_problem else ""
+    return _ask("no_rule", "", "default", f"no rule covers `{shown}`{why}")

@@ -1,4 +1,5 @@
-"""Where paths really lead: the one part of the gate that looks at the file system, kept apart from the decision.
+"""Where paths really lead, and what a repository's settings would run: the part of the gate that looks at the file
+system, kept apart from the decision.
 
 Promise: a path that cannot be resolved for certain is left out, and the decision asks about what is left out.
 """
@@ -8,8 +9,20 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from ostinato.permissions.call_paths import mentioned_paths, names_git
+from ostinato.permissions.repository_settings import repository_problem
+from ostinato.permissions.verdict import CallFacts
+
 MAX_MATCHES = 1_000
 WILDCARDS = frozenset("*?[")
+
+
+def looked_up(call: CallFacts) -> CallFacts:
+    """The call with everything that the decision needs to know of the file system."""
+    problem = repository_problem(call.cwd) if names_git(call) else ""
+    return replace(call, resolved=resolve_paths(mentioned_paths(call)), repository_problem=problem)
 
 
 def resolve_paths(paths: Iterable[Path]) -> Mapping[Path, tuple[Path, ...]]:

@@ -50,11 +50,15 @@ class CommandEffects(msgspec.Struct, frozen=True):
 
 
 class Folders(msgspec.Struct, frozen=True):
-    """Every folder a command of the text could run in, and why that is not certain ("" if it is)."""
+    """Every folder a command of the text could run in, and why that is not certain ("" if it is).
+
+    `is_git_quiet`: in the first of them git starts no program of the repository's choice when it only looks.
+    """
 
     possible: tuple[Path, ...]
     home: Path
     problem: str = ""
+    is_git_quiet: bool = True
 
     def paths(self, words: tuple[str, ...]) -> tuple[Path, ...]:
         """The words as absolute paths. `~` is read both as the home folder and as a name, for quotes are gone."""
@@ -66,16 +70,13 @@ class Folders(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(found))
 
 
-def effects_of(
-    commands: tuple[SimpleCommand, ...], text: str, *, cwd: Path, home: Path
-) -> tuple[CommandEffects, ...]:
-    """The effects of every command of a text that starts in `cwd`."""
-    folders = _folders(commands, text, cwd=cwd, home=home)
+def effects_of(commands: tuple[SimpleCommand, ...], text: str, start: Folders) -> tuple[CommandEffects, ...]:
+    """The effects of every command of a text that starts in the folder of `start`."""
+    folders = _folders(commands, text, start)
     return tuple(_effects(command, folders) for command in commands)
 
 
-def _folders(commands: tuple[SimpleCommand, ...], text: str, *, cwd: Path, home: Path) -> Folders:
-    folders = Folders((cwd,), home)
+def _folders(commands: tuple[SimpleCommand, ...], text: str, folders: Folders) -> Folders:
     for command in commands:
         chain = commands_run_by(command)
         for link in (command,) if isinstance(chain, Unprovable) else chain:
@@ -95,9 +96,8 @@ def _after_move(command: SimpleCommand, folders: Folders, text: str) -> Folders:
     if target is None or LOOP.search(text):
         return replace(folders, problem="the folder after `cd` cannot be told")
     possible = tuple(dict.fromkeys((*folders.possible, *folders.paths((target,)))))
-    return Folders(
-        possible, folders.home, "too many folders after `cd`" if len(possible) > MAX_FOLDERS else ""
-    )
+    problem = "too many folders after `cd`" if len(possible) > MAX_FOLDERS else ""
+    return replace(folders, possible=possible, problem=problem)
 
 
 def _cd_target(command: SimpleCommand) -> str | None:
@@ -174,7 +174,7 @@ def _looked_at(command: SimpleCommand, last: SimpleCommand, folders: Folders) ->
     if last.argv[:1] == ("cd",):
         target = _cd_target(last)
         return None if target is None else (target,)
-    if last.argv[:1] == ("git",) and len(folders.possible) > 1:
+    if last.argv[:1] == ("git",) and (len(folders.possible) > 1 or not folders.is_git_quiet):
         return None  # another folder means another configuration, which can name programs
     without_redirects = SimpleCommand(command.argv, (), command.env, command.globs)
     return paths_read_by(without_redirects) if command.argv else None

@@ -24,6 +24,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     `reads` and `writes` are the absolute paths of file tools; a shell's are found from `shell`. `roots` are the
     workspace's folders as real paths. `resolved` tells where each path of `mentioned_paths(call)` leads; what is
     missing there counts as unknown. `is_read_only` is the tool's own word and counts only for built-in tools.
+    `repository_problem` says why git in `cwd` may start a program when it only looks, "" if it does not.
     """
 
     tool_name: str
@@ -36,6 +37,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     writes: tuple[Path, ...] = ()
     shell: ShellReading | None = None
     resolved: Mapping[Path, tuple[Path, ...]] = msgspec.field(default_factory=_nothing_resolved)
+    repository_problem: str = ""
 
 
 class Policy(msgspec.Struct, frozen=True):

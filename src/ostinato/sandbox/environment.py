@@ -1,4 +1,6 @@
-"""The environment a child process gets: no secrets of ours, nobody to ask, no pager to wait in."""
+"""The environment a child process gets: no secrets of ours, nobody to ask, no pager to wait in, and nothing by which the
+environment runs code of its own or changes how the shell reads.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -52,14 +54,60 @@ UNATTENDED: Final = MappingProxyType({
 `NO_COLOR` and `CI` stay as they are: `TERM=dumb` already turns colour off, and both change what test suites do.
 """
 
+STEERING_NAMES: Final = frozenset({
+    "BASH_ENV",
+    "BASH_LOADABLES_PATH",
+    "BASH_XTRACEFD",
+    "BASHOPTS",
+    "CDPATH",
+    "ENV",
+    "GLOBIGNORE",
+    "IFS",
+    "POSIXLY_CORRECT",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "SHELLOPTS",
+})
+"""They make a shell run something first, `cd` go elsewhere, or words mean something else: then what was read and judged
+is not what runs."""
+
+STEERING_BEGINNINGS: Final = ("BASH_FUNC_",)
+"""Exported functions, which stand before programs of the same name."""
+
+QUIET_GIT: Final = MappingProxyType({
+    "core.fsmonitor": "false",
+    "safe.bareRepository": "explicit",
+    "log.showSignature": "false",
+})
+"""Settings by which a repository's own configuration cannot start a program when git only looks, and no folder that
+merely looks like a bare repository counts as one."""
+
 
 def child_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """`base` without names that look like secrets, made unattended; `PATH`, `HOME` and the rest stay.
+    """`base` without names that look like secrets or steer a shell, made unattended; `PATH`, `HOME` and the rest stay.
 
     A caller that wants a child to have a secret adds it to the result by name.
     """
-    kept = {name: value for name, value in base.items() if not looks_secret(name)}
-    return kept | UNATTENDED
+    kept = {name: value for name, value in base.items() if not (looks_secret(name) or steers_shell(name))}
+    return kept | UNATTENDED | _quiet_git(base)
+
+
+def steers_shell(name: str) -> bool:
+    """Whether a shell that finds this variable behaves otherwise than its text says."""
+    return name in STEERING_NAMES or name.startswith(STEERING_BEGINNINGS)
+
+
+def _quiet_git(base: Mapping[str, str]) -> dict[str, str]:
+    """git's settings by environment, behind those that are already there: of equal ones the last counts."""
+    given = base.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() and len(given) < 4 else 0
+    settings = {"GIT_CONFIG_COUNT": str(first + len(QUIET_GIT)), "GIT_OPTIONAL_LOCKS": "0"}
+    for index, (name, value) in enumerate(QUIET_GIT.items(), start=first):
+        settings |= {f"GIT_CONFIG_KEY_{index}": name, f"GIT_CONFIG_VALUE_{index}": value}
+    return settings
 
 
 def looks_secret(name: str) -> bool:
