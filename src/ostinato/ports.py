@@ -283,6 +283,6 @@ class Journal(Protocol):
 
 
 class CollectAttachments(Protocol):
-    async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
+    async def __call__(self, view: Sequence[Message], /) -> Sequence[Message]:
         """What the model should also know after a round of tools; never raises, never waits long."""
         ...

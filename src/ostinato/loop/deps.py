@@ -11,6 +11,7 @@ from ostinato.messages import Message
 from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelRequest, Permissions
 from ostinato.records import AnyEdit
 from ostinato.state import DEFAULT_CONFIG, ModelSettings, QueryConfig, ToolUseContext
+from ostinato.submissions import QueuedPrompt
 
 
 class CallModel(Protocol):
@@ -24,6 +25,32 @@ class CallModel(Protocol):
 class PrepareContext(Protocol):
     async def __call__(self, messages: History) -> Sequence[AnyEdit]:
         """The edits that this pass's context pipeline makes; none is the usual answer."""
+        ...
+
+
+class Prefetch(Protocol):
+    """Begins with a query and looks for what might help it, given the view with the prompt."""
+
+    async def __call__(self, view: Sequence[Message], /) -> CollectAttachments:
+        """What was found, as a collector that is asked once: it can still leave out what the view holds by then."""
+        ...
+
+
+class PromptSource(Protocol):
+    """Prompts that wait and may join a running query. Both calls are synchronous: what is taken is nobody else's."""
+
+    def drain(self) -> Sequence[QueuedPrompt]:
+        """Take everything that may join now, in the order in which it should be read; what comes later stays."""
+        ...
+
+    def give_back(self, prompts: Sequence[QueuedPrompt]) -> None:
+        """Put drained prompts back to their places: they were not sent after all."""
+        ...
+
+
+class ResolveMentions(Protocol):
+    async def __call__(self, prompt: str, view: Sequence[Message], /) -> Sequence[Message]:
+        """What belongs right after a prompt because it names files; `view` is the conversation before it."""
         ...
 
 
@@ -46,6 +73,25 @@ async def no_attachments(view: Sequence[Message]) -> Sequence[Message]:
     return ()
 
 
+async def no_mentions(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+    """A prompt without files."""
+    del prompt, view
+    return ()
+
+
+class NoPrompts:
+    """A queue that is always empty."""
+
+    def drain(self) -> Sequence[QueuedPrompt]:
+        return ()
+
+    def give_back(self, prompts: Sequence[QueuedPrompt]) -> None:
+        del prompts
+
+
+NO_PROMPTS = NoPrompts()
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     """The loop's ports. `journal.write` is synchronous; everything else may wait."""
@@ -57,11 +103,16 @@ class Deps:
     ids: Ids
     prepare_context: PrepareContext = no_edits
     collect_attachments: CollectAttachments = no_attachments
+    queue: PromptSource = NO_PROMPTS
+    mentions: ResolveMentions = no_mentions
+    prefetch: Prefetch | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QueryParams:
-    """One query: the conversation up to and including the prompt, and how to run it."""
+    """One query: the conversation up to and including the prompt, and how to run it. `started_for` names the queued prompts
+    that it was started for, if any: they are announced like those that join it.
+    """
 
     messages: History
     tool_use_context: ToolUseContext
@@ -69,3 +120,4 @@ class QueryParams:
     max_turns: int | None = None
     max_output_tokens_override: int | None = None
     config: QueryConfig = DEFAULT_CONFIG
+    started_for: tuple[str, ...] = ()

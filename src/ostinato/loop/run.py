@@ -16,6 +16,7 @@ from ostinato.loop.channel import Channel
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
+from ostinato.loop.prefetch import prefetching
 from ostinato.loop.query_loop import query_loop
 from ostinato.loop.turn import QueryNotes
 from ostinato.ports import Abort
@@ -70,7 +71,8 @@ class Run:
         notes = QueryNotes()
         self.abort.on_abort(partial(_record_abort, self.abort, ledger))
         try:
-            end = await query_loop(self._params, self._deps, ledger, notes)
+            async with prefetching(self._params, self._deps) as deps:
+                end = await query_loop(self._params, deps, ledger, notes)
             self.messages = end.messages
             await self._deps.journal.sync()
         except BaseException as error:
