@@ -1,4 +1,4 @@
-"""What a query tells its consumer, in order; the last item is always one `Terminal`.
+"""What a query tells its consumer, in order; the last item is always one `Terminal`. An engine adds one `Result` after it.
 
 Names are the field's (`stream_event`, `request_start`, `tombstone`, …). Deltas come as the model sends them; complete
 messages come when they are written to the journal. Progress is lossy and never stored.
@@ -171,6 +171,15 @@ class ResponseUsage(QueryEvent, frozen=True, tag="response_ended"):
     stop_reason: str
 
 
+class CommandLifecycle(QueryEvent, frozen=True, tag="command_lifecycle"):
+    """What became of a queued prompt: the query took it up, or ended normally after it did. A prompt that was started and
+    not completed (the query threw, or was left) may be sent again.
+    """
+
+    uuid: str
+    state: Literal["started", "completed"]
+
+
 class Denial(msgspec.Struct, frozen=True):
     """A call that was not allowed to run."""
 
@@ -215,6 +224,59 @@ class Terminal(QueryEvent, frozen=True, tag="terminal"):
     status: int | None = None
 
 
+ResultSubtype = Literal[
+    "success",
+    "error_max_turns",
+    "error_max_budget_usd",
+    "error_during_execution",
+    "error_max_structured_output_retries",
+]
+"""How a submission ended, in the words that clients of the field know; a closed set."""
+
+
+class ModelCost(msgspec.Struct, frozen=True):
+    """What one model was used for. `cost_usd` None: its prices are not known. Sizes in tokens; 0 where not known."""
+
+    usage: Usage = NO_USAGE
+    cost_usd: float | None = None
+    context_window: int = 0
+    max_output_tokens: int = 0
+
+
+class Result(QueryEvent, frozen=True, tag="result"):
+    """What one submission came to: the last item of `QueryEngine.submit_message`, exactly once.
+
+    `text` is the last reply's, or a local command's. `usage` is the main loop's; `tree_usage` and `costs` (by model) hold
+    everything that was spent for it. `total_cost_usd` sums what has known prices; `cost_is_known` says whether that is all.
+    `turn_count` is the Terminal's, 0 without one. `terminal_reason` is None when no query ran. `errors` is empty on success.
+    """
+
+    subtype: ResultSubtype
+    session_id: str
+    uuid: str
+    text: str = ""
+    usage: Usage = NO_USAGE
+    tree_usage: Usage = NO_USAGE
+    costs: Mapping[str, ModelCost] = msgspec.field(default_factory=dict[str, ModelCost])
+    total_cost_usd: float = 0.0
+    cost_is_known: bool = True
+    duration_ms: int = 0
+    duration_api_ms: int = 0
+    turn_count: int = 0
+    stop_reason: str | None = None
+    transitions: tuple[Continued, ...] = ()
+    denials: tuple[Denial, ...] = ()
+    terminal_reason: TerminalReason | None = None
+    errors: tuple[str, ...] = ()
+    hint: str = ""
+    error_kind: str = ""
+    status: int | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.subtype != "success"
+
+
 Event = (
     RequestStart
     | StreamEvent
@@ -230,5 +292,7 @@ Event = (
     | Transition
     | PermissionRequest
     | ResponseUsage
+    | CommandLifecycle
     | Terminal
+    | Result
 )

@@ -188,7 +188,13 @@ class AttachedImage(Attachment, frozen=True, tag="attached_image"):
     image: Image
 
 
-AnyAttachment = MaxTurnsReached | Reminder | AttachedImage
+class QueuedCommand(Attachment, frozen=True, tag="queued_command"):
+    """What the user sent while work went on, in the user's own words; its message has the uuid of the queued prompt."""
+
+    prompt: str
+
+
+AnyAttachment = MaxTurnsReached | Reminder | AttachedImage | QueuedCommand
 
 
 class AttachmentMessage(MessageKind, frozen=True, tag="attachment"):

@@ -10,6 +10,12 @@ import msgspec
 
 from ostinato.messages import Message, Usage, UserMessage
 
+QueuePriority = Literal["now", "next", "later"]
+"""When a queued prompt is wanted: at once (it interrupts), after the tools that run, or when the query is over."""
+
+PromptMode = Literal["prompt", "command", "shell"]
+"""What a queued text is: words for the model, a slash command, or a shell line. Only words join a running query."""
+
 
 class Edit(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
     """A change of the view. `edit_id` is unique in its session; `Undo` names it."""
@@ -148,6 +154,26 @@ class Aborted(Fact, frozen=True, tag="aborted"):
     reason: str
 
 
+class QueueArrived(Fact, frozen=True, tag="queue_arrived"):
+    """Something was typed while work went on, and waits. A later message with the uuid `prompt_uuid` is this very text:
+    it was sent; so a crash between the two neither loses nor repeats it.
+    """
+
+    prompt_uuid: str
+    text: str
+    priority: QueuePriority = "next"
+    mode: PromptMode = "prompt"
+
+
+class QueueTaken(Fact, frozen=True, tag="queue_taken"):
+    """These left the queue without becoming a message: given back to be edited, carried out as a command or shell line, or moved
+    into another session.
+    """
+
+    prompt_uuids: tuple[str, ...]
+    how: Literal["taken_back", "carried_out", "moved"]
+
+
 class Continued(Fact, frozen=True, tag="continued"):
     """A pass ended and the query goes on; `reason` is a `ContinueReason`."""
 
@@ -174,6 +200,8 @@ AnyFact = (
     | ToolFinished
     | PermissionDecided
     | Aborted
+    | QueueArrived
+    | QueueTaken
     | Continued
     | Ended
 )

@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from ostinato.records import PromptMode, QueuePriority
+
 AbortReason = Literal["user", "interrupt", "timeout", "terminated", "consumer_left", "budget", "denied"]
 """Why a query stops early. `interrupt`: a new message follows and explains itself."""
 
@@ -19,3 +21,12 @@ class Prompt(Submission, frozen=True, tag="prompt"):
 
 class Interrupt(Submission, frozen=True, tag="interrupt"):
     reason: AbortReason = "user"
+
+
+class QueuedPrompt(msgspec.Struct, frozen=True):
+    """A text that waits for its turn. The message that it becomes has the same `uuid`."""
+
+    uuid: str
+    text: str
+    priority: QueuePriority = "next"
+    mode: PromptMode = "prompt"

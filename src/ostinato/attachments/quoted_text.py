@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from ostinato.codec import sanitise
+from ostinato.normalise.rendering import REMINDER_TAG
 
-REMINDER_TAG: Final = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
 CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 

@@ -4,6 +4,7 @@ The loop holds no hidden state: all that a pass leaves to the next is in `State`
 reason, or the query ends in one `Terminal` with a reason; both are written before they are shown.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -14,6 +15,7 @@ from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.queued_prompts import queued_uuids, started
 from ostinato.loop.request import RequestBuilder, max_output_tokens
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
@@ -55,6 +57,7 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
         params.messages, context, max_output_tokens_override=params.max_output_tokens_override
     )
     requests = RequestBuilder(params)
+    await _announce(params.started_for, notes, ledger)
     while True:
         state = await _prepared(state, deps, ledger)
         outcome = await take_turn(state, params, deps, ledger, requests, notes)
@@ -64,10 +67,17 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
             messages = state.messages.extend(outcome.records).extend(step.added)
             return QueryEnd(_recorded_end(step, notes, ledger), messages)
         state = step.state
+        await _announce(queued_uuids(step.added), notes, ledger)
         await ledger.record_then_emit((step.transition, Transition(step.transition)))
         notes.transitions.append(step.transition)
         notes.turn_count = state.turn_count
         ledger.taken()
+
+
+async def _announce(uuids: Sequence[str], notes: QueryNotes, ledger: Ledger) -> None:
+    """These queued prompts are part of the query from here on; how it ends says what became of them."""
+    notes.consumed.extend(uuids)
+    await ledger.emit(*started(uuids))
 
 
 async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps) -> Step:

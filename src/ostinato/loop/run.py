@@ -17,7 +17,8 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
 from ostinato.loop.prefetch import prefetching
-from ostinato.loop.query_loop import query_loop
+from ostinato.loop.query_loop import QueryEnd, query_loop
+from ostinato.loop.queued_prompts import completed
 from ostinato.loop.turn import QueryNotes
 from ostinato.ports import Abort
 from ostinato.records import Aborted
@@ -71,15 +72,20 @@ class Run:
         notes = QueryNotes()
         self.abort.on_abort(partial(_record_abort, self.abort, ledger))
         try:
-            async with prefetching(self._params, self._deps) as deps:
-                end = await query_loop(self._params, deps, ledger, notes)
-            self.messages = end.messages
+            end = await self._looped(ledger, notes)
             await self._deps.journal.sync()
+            await ledger.emit(*completed(notes.consumed))
         except BaseException as error:
             if must_pass(error):
                 raise
             return internal_error(error, notes)
         return end.terminal
+
+    async def _looped(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
+        async with prefetching(self._params, self._deps) as deps:
+            end = await query_loop(self._params, deps, ledger, notes)
+        self.messages = end.messages
+        return end
 
     def leave(self) -> None:
         """The consumer is gone: end everything, synchronously as far as it must be."""

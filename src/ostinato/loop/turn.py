@@ -37,6 +37,8 @@ class QueryNotes(msgspec.Struct):
     transitions: list[Continued] = msgspec.field(default_factory=list[Continued])
     denials: list[Denial] = msgspec.field(default_factory=list[Denial])
     usage: Usage = NO_USAGE
+    consumed: list[str] = msgspec.field(default_factory=list[str])
+    """Queued prompts that this query has taken up."""
 
     def terminal(self, reason: TerminalReason, *, turn_count: int | None = None) -> Terminal:
         """The end, with everything gathered until now."""

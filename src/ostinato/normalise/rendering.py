@@ -1,7 +1,8 @@
 """One message of the view as the model may see it: who speaks, and which blocks. Nothing here looks at neighbours."""
 
+import re
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from ostinato.messages import (
     AnyAttachment,
@@ -11,6 +12,7 @@ from ostinato.messages import (
     AttachmentMessage,
     MaxTurnsReached,
     Message,
+    QueuedCommand,
     RedactedThinking,
     Reminder,
     SystemMessage,
@@ -23,7 +25,16 @@ from ostinato.messages import (
 )
 from ostinato.ports import ModelFacts
 
-MEDIA_OMITTED = "[media left out: an error result may hold only text]"
+REMINDER_TAG: Final = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
+"""What would open or close a reminder; text of others must not hold it."""
+
+QUEUED: Final = (
+    "While you were working, the user sent this message:\n{text}\n\n"
+    "These are the user's own words, and newer than the task so far. Take them up now: change course if they ask for it, "
+    "else finish what you are doing and then answer them."
+)
+
+MEDIA_OMITTED: Final = "[media left out: an error result may hold only text]"
 
 
 def rendered_user_blocks(message: Message) -> tuple[UserBlock, ...]:
@@ -46,6 +57,8 @@ def _attachment_blocks(attachment: AnyAttachment) -> tuple[UserBlock, ...]:
         case AttachedImage():
             note = f"The user named the image {attachment.path}; it follows."
             return (Text(reminder_text(note)), attachment.image)
+        case QueuedCommand():
+            return (Text(reminder_text(QUEUED.format(text=REMINDER_TAG.sub("&lt;", attachment.prompt)))),)
         case MaxTurnsReached():
             return ()
         case _:

@@ -1,7 +1,8 @@
-"""After tools: what the model should also know, the turn limit, the next turn."""
+"""After tools: what the model should also know, the turn limit, what the user typed meanwhile, the next turn."""
 
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps
+from ostinato.loop.queued_prompts import queued_messages
 from ostinato.loop.transitions.step import End, Next, Step
 from ostinato.messages import MaxTurnsReached, attachment_message
 from ostinato.records import Continued
@@ -9,16 +10,20 @@ from ostinato.state import State, UsedTools
 
 
 async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: int | None) -> Step:
-    """`max_turns = N` allows exactly N model calls: the limit is checked after the tools of the Nth."""
+    """`max_turns = N` allows exactly N model calls: the limit is checked after the tools of the Nth.
+
+    What was typed meanwhile stands behind all else, as it is the newest, and is taken only by a query that goes on: where the
+    turn limit ends it, nobody would answer, so it waits for a query of its own.
+    """
     messages = state.messages.extend(outcome.records)
     abort = state.tool_use_context.abort
-    added = tuple(
-        await unless_aborted(abort, lambda: deps.collect_attachments(messages.view()), otherwise=())
-    )
+    view = messages.view()
+    added = tuple(await unless_aborted(abort, lambda: deps.collect_attachments(view), otherwise=()))
     next_turn_count = state.turn_count + 1
     if max_turns is not None and next_turn_count > max_turns:
         limit = attachment_message(deps.ids.uuid(), MaxTurnsReached(max_turns, next_turn_count))
         return End("max_turns", (*added, limit), turn_count=next_turn_count)
+    added = (*added, *await queued_messages(deps, view, added, abort))
     transition = Continued("next_turn", next_turn_count)
     following = State(
         messages=messages.extend(added),

@@ -1,0 +1,139 @@
+"""What was typed while work went on. Nothing typed is lost: each text is sent once, given back to be edited, or still here.
+
+An arrival is written before anybody acts on it. A text leaves the queue by the message with its uuid (one record, so a crash
+finds it either sent or still waiting), or by a record that says it will not be sent.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from ostinato.engine.prompt_text import checked_prompt, prompt_mode
+from ostinato.errors import UsageError
+from ostinato.messages import AttachmentMessage, UserMessage
+from ostinato.records import PromptMode, QueueArrived, QueuePriority, QueueTaken, Record
+from ostinato.submissions import QueuedPrompt
+
+_RANK: Final = {"now": 0, "next": 1, "later": 2}
+
+Write = Callable[[Record], None]
+
+
+def pending_prompts(records: Iterable[Record]) -> tuple[QueuedPrompt, ...]:
+    """What still waited when the session was left, in the order of arrival."""
+    waiting: dict[str, QueuedPrompt] = {}
+    for record in records:
+        match record:
+            case QueueArrived():
+                waiting[record.prompt_uuid] = QueuedPrompt(
+                    record.prompt_uuid, record.text, record.priority, record.mode
+                )
+            case QueueTaken():
+                for uuid in record.prompt_uuids:
+                    waiting.pop(uuid, None)
+            case UserMessage() | AttachmentMessage():
+                waiting.pop(record.uuid, None)
+            case _:
+                pass
+    return tuple(waiting.values())
+
+
+class PromptQueue:
+    """The prompts of one engine; implements the loop's `PromptSource`. Everything here is synchronous.
+
+    `write` puts a record into the session's journal. `pending` is what a resumed session had left.
+    """
+
+    def __init__(
+        self, write: Write, new_uuid: Callable[[], str], pending: Sequence[QueuedPrompt] = ()
+    ) -> None:
+        self._write = write
+        self._new_uuid = new_uuid
+        self._waiting: list[QueuedPrompt] = []
+        self._arrival: dict[str, int] = {}
+        self._interrupt: Callable[[], None] | None = None
+        for prompt in pending:
+            self._enter(prompt)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def on_now(self, interrupt: Callable[[], None]) -> None:
+        """Call `interrupt` when a prompt comes that cannot wait; it is in the queue by then."""
+        self._interrupt = interrupt
+
+    def put(
+        self,
+        text: str,
+        *,
+        priority: QueuePriority = "next",
+        mode: PromptMode | None = None,
+        uuid: str | None = None,
+    ) -> QueuedPrompt:
+        """Write the text down and let it wait. `mode` None: read from the text (`/name …`, `!…`).
+
+        Raises UsageError (an empty or far too long text, a uuid that was used before) and JournalError; then the text is
+        not in the queue.
+        """
+        clean = checked_prompt(text)
+        prompt = QueuedPrompt(uuid or self._new_uuid(), clean, priority, mode or prompt_mode(clean))
+        if prompt.uuid in self._arrival:
+            raise UsageError(
+                f"a prompt with the uuid `{prompt.uuid}` came before", hint="give each prompt its own"
+            )
+        self._write(QueueArrived(prompt.uuid, prompt.text, prompt.priority, prompt.mode))
+        self._enter(prompt)
+        if prompt.priority == "now" and self._interrupt is not None:
+            self._interrupt()
+        return prompt
+
+    def take_back(self, uuid: str) -> str | None:
+        """The text, for its editor; it will not be sent. None if it is not here (any more)."""
+        for prompt in self._waiting:
+            if prompt.uuid == uuid:
+                self._write(QueueTaken((uuid,), "taken_back"))
+                self._waiting.remove(prompt)
+                return prompt.text
+        return None
+
+    def pending(self) -> tuple[QueuedPrompt, ...]:
+        """What waits, the most urgent first, else in the order of arrival."""
+        return tuple(sorted(self._waiting, key=lambda prompt: _RANK[prompt.priority]))
+
+    def take_next(self) -> QueuedPrompt | None:
+        """Take the first of `pending()` for a query, command or shell line of its own; None if nothing waits.
+
+        A command or shell line counts as carried out from here on: it is never repeated by itself. A prompt leaves the journal's
+        account when its message is written with its uuid; if that fails, give it back.
+        """
+        first = next(iter(self.pending()), None)
+        if first is None:
+            return None
+        if first.mode != "prompt":
+            self._write(QueueTaken((first.uuid,), "carried_out"))
+        self._waiting.remove(first)
+        return first
+
+    def drain(self) -> Sequence[QueuedPrompt]:
+        """Take the prompts that may join a running query. Commands, shell lines and what is meant for later stay."""
+        joining = [
+            prompt for prompt in self.pending() if prompt.mode == "prompt" and prompt.priority != "later"
+        ]
+        self._waiting = [prompt for prompt in self._waiting if prompt not in joining]
+        return joining
+
+    def give_back(self, prompts: Sequence[QueuedPrompt]) -> None:
+        """They were not sent: put them back to their places."""
+        self._waiting.extend(prompts)
+        self._waiting.sort(key=lambda prompt: self._arrival[prompt.uuid])
+
+    def move_to(self, write: Write) -> None:
+        """From now on the journal of another session holds the queue; what waits moves along."""
+        for prompt in self._waiting:
+            write(QueueArrived(prompt.uuid, prompt.text, prompt.priority, prompt.mode))
+        if self._waiting:
+            self._write(QueueTaken(tuple(prompt.uuid for prompt in self._waiting), "moved"))
+        self._write = write
+
+    def _enter(self, prompt: QueuedPrompt) -> None:
+        self._arrival[prompt.uuid] = len(self._arrival)
+        self._waiting.append(prompt)

@@ -1,0 +1,32 @@
+"""What may be a prompt: legal Unicode, something in it, and no book."""
+
+import re
+from typing import Final
+
+from ostinato.codec import sanitise
+from ostinato.errors import UsageError
+from ostinato.records import PromptMode
+
+MAX_PROMPT_CHARACTERS: Final = 10_000_000
+
+_COMMAND: Final = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
+
+
+def checked_prompt(text: str) -> str:
+    """The text as it may be written and sent. Raises UsageError."""
+    clean = sanitise(text)
+    if not clean.strip():
+        raise UsageError("the prompt is empty", hint="say what should be done")
+    if len(clean) > MAX_PROMPT_CHARACTERS:
+        raise UsageError(
+            f"the prompt has {len(clean)} characters; at most {MAX_PROMPT_CHARACTERS} are taken",
+            hint="put long material into a file and name it in the prompt",
+        )
+    return clean
+
+
+def prompt_mode(text: str) -> PromptMode:
+    """`/name …` is a command and `!…` a shell line; a path such as `/etc/hosts` is part of a sentence."""
+    if text.startswith("!"):
+        return "shell"
+    return "command" if _COMMAND.match(text) else "prompt"
