@@ -21,8 +21,8 @@ import msgspec
 
 from benchmarks.measure import ROOT, Figure, alternate, show
 from benchmarks.scene import Scene, echo_tool, scene
-from ostinato.engine.assemble import open_conversation, start_conversation
-from ostinato.engine.conversation import Conversation
+from ostinato.engine.assemble import open_engine, start_engine
+from ostinato.engine.query_engine import QueryEngine
 from ostinato.events import BlockStop, Terminal
 from ostinato.messages import ToolUse
 from ostinato.ports import ModelFacts, ModelRequest, QuerySource, QueryTracking, RequestMessage
@@ -37,8 +37,8 @@ def model() -> ScriptedModel:
     return ScriptedModel(Reply(call("Echo", "call_1", text="x")), Reply(say("done")), is_strict=False)
 
 
-async def ask(conversation: Conversation) -> None:
-    async with aclosing(conversation.query("go")) as events:
+async def ask(engine: QueryEngine) -> None:
+    async with aclosing(engine.submit_message("go")) as events:
         async for event in events:
             if isinstance(event, Terminal) and event.reason != "completed":
                 raise RuntimeError(f"the query ended with {event}")
@@ -53,7 +53,7 @@ async def rest(place: Scene, count: int) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(count):
             options = place.options(model=model(), tools=tools)
-            await ask(await stack.enter_async_context(open_conversation(options)))
+            await ask(await stack.enter_async_context(open_engine(options)))
         print(resident_kb(), flush=True)
 
 
@@ -83,13 +83,11 @@ async def queries_of_ostinato(place: Scene, count: int, *, keep_session: bool) -
 
     async def one() -> None:
         async with room:
-            conversation = await start_conversation(
-                place.options(model=model(), tools=tools, keep_session=keep_session)
-            )
+            engine = await start_engine(place.options(model=model(), tools=tools, keep_session=keep_session))
             try:
-                await ask(conversation)
+                await ask(engine)
             finally:
-                await conversation.aclose()
+                await engine.aclose()
 
     async with anyio.create_task_group() as tasks:
         for _ in range(count):

@@ -16,14 +16,14 @@ from benchmarks.floor import Standard
 from benchmarks.measure import Figure, show
 from benchmarks.scene import scene
 from benchmarks.scripted_wire import WireProcess, wire_process
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 
 TOOL_S, STREAM_S = 1, 1.5
 
 
 async def run_ostinato(options: Options) -> None:
-    async with open_conversation(options) as conversation, aclosing(conversation.query("go")) as events:
+    async with open_engine(options) as engine, aclosing(engine.submit_message("go")) as events:
         async for _ in events:
             pass
 

@@ -16,7 +16,7 @@ from benchmarks.floor import SameLibraries, Standard
 from benchmarks.measure import Figure, alternate, show
 from benchmarks.scene import Scene, scene
 from benchmarks.scripted_wire import WireProcess, wire_process
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.events import StreamEvent, TextDelta
 
 DELTAS = 20_000
@@ -26,7 +26,7 @@ LIMIT_US = 25.0
 async def stream_ostinato(place: Scene, url: str) -> None:
     count = 0
     options = place.options(url=url)
-    async with open_conversation(options) as conversation, aclosing(conversation.query("go")) as events:
+    async with open_engine(options) as engine, aclosing(engine.submit_message("go")) as events:
         async for event in events:
             count += isinstance(event, StreamEvent) and isinstance(event.event, TextDelta)
     _expect(count)

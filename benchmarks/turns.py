@@ -20,7 +20,7 @@ from benchmarks.floor import SameLibraries, Standard, run_shell
 from benchmarks.measure import Figure, alternate, show
 from benchmarks.scene import Scene, echo_tool, scene
 from benchmarks.scripted_wire import WireProcess, wire_process
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.events import RequestStart
 from ostinato.history import History
 from ostinato.messages import ToolResult, ToolUse, assistant_fragment, tool_result_message, user_prompt
@@ -59,9 +59,9 @@ async def passes_of_ostinato(place: Scene, messages: int, url: str) -> tuple[flo
     """CPU seconds of a later pass (median) and of the first; over the wire if there is a URL, else in process."""
     model = None if url else ScriptedModel(script=play, is_strict=False)
     options = place.options(url=url, model=model, tools=[echo_tool()])
-    async with open_conversation(options) as conversation:
-        conversation.history = History.fold(conversation_of(messages))
-        async with aclosing(conversation.query("and on")) as events:
+    async with open_engine(options) as engine:
+        engine.history = History.fold(conversation_of(messages))
+        async with aclosing(engine.submit_message("and on")) as events:
             return await _passes(events, lambda event: isinstance(event, RequestStart))
 
 
@@ -138,7 +138,7 @@ def _on_the_wire(place: Scene, wire: WireProcess, messages: int, rounds: int) ->
 
 async def gap_of_ostinato(place: Scene, wire: WireProcess) -> float:
     options = place.options(url=wire.url(f"shell-{SHELL_TURNS}"))
-    async with open_conversation(options) as conversation, aclosing(conversation.query("go")) as events:
+    async with open_engine(options) as engine, aclosing(engine.submit_message("go")) as events:
         async for _ in events:
             pass
     return statistics.median(wire.gaps_s())

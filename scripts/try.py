@@ -14,7 +14,7 @@ import anyio
 
 from ostinato.cli.live import LiveView
 from ostinato.cli.shown import Shown
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 from ostinato.errors import OstinatoError
 from ostinato.ports import Model
@@ -99,7 +99,7 @@ async def work(folder: Path, model: str | Model | None) -> str:
     )
     view = LiveView(has_colour=sys.stdout.isatty(), monotonic_s=time.monotonic)
     reason = ""
-    async with open_conversation(options) as conversation, aclosing(conversation.query(PROMPT)) as events:
+    async with open_engine(options) as engine, aclosing(engine.submit_message(PROMPT)) as events:
         write(view.begin())
         async for event in events:
             write(view.show(event))

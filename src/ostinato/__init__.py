@@ -7,55 +7,61 @@ import importlib
 
 TYPE_CHECKING = False  # importing it from `typing` would double the time of `ostinato --version`
 if TYPE_CHECKING:
-    from ostinato.engine.assemble import open_conversation
-    from ostinato.engine.conversation import Conversation
+    from ostinato.engine.assemble import open_engine, start_engine
     from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
     from ostinato.engine.query import query, run
+    from ostinato.engine.query_engine import QueryEngine
     from ostinato.engine.result import QueryResult
     from ostinato.errors import ModelError, OstinatoError
-    from ostinato.events import Event, Terminal
+    from ostinato.events import Event, ModelCost, Result, Terminal
     from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
     from ostinato.version import VERSION as __version__
 
 _HOMES = {
     "Allow": "engine.options",
-    "Conversation": "engine.conversation",
     "Deny": "engine.options",
     "Event": "events",
+    "ModelCost": "events",
     "ModelError": "errors",
     "Options": "engine.options",
     "OstinatoError": "errors",
     "PermissionAsked": "engine.options",
+    "QueryEngine": "engine.query_engine",
     "QueryResult": "engine.result",
+    "Result": "events",
     "Terminal": "events",
     "Tool": "tool",
     "ToolContext": "tool",
     "ToolOutcome": "tool",
     "build_tool": "tool",
-    "open_conversation": "engine.assemble",
+    "open_engine": "engine.assemble",
     "query": "engine.query",
     "run": "engine.query",
+    "start_engine": "engine.assemble",
 }
 
 __all__ = [
     "Allow",
-    "Conversation",
     "Deny",
     "Event",
+    "ModelCost",
     "ModelError",
     "Options",
     "OstinatoError",
     "PermissionAsked",
+    "QueryEngine",
     "QueryResult",
+    "Result",
     "Terminal",
     "Tool",
     "ToolContext",
     "ToolOutcome",
     "__version__",
     "build_tool",
-    "open_conversation",
+    "open_engine",
     "query",
     "run",
+    "start_engine",
 ]
 
 

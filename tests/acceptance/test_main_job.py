@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 from ostinato.engine.query import query
 from ostinato.events import ToolEnd
@@ -94,8 +94,8 @@ async def test_a_consumer_that_stops_reading_stops_the_server_within_one_channel
         options = Options(
             cwd=shop, model=MODELS[wire], environment=environment(wire, server, tmp_path), keep_session=False
         )
-        async with open_conversation(options) as conversation:
-            events = conversation.query("talk")
+        async with open_engine(options) as engine:
+            events = engine.submit_message("talk")
             await anext(events)
             sent = await still(lambda: sum(server.bytes_sent))
             await events.aclose()

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
 from ostinato.events import ToolEnd, UserEvent
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, terminal
@@ -33,8 +33,8 @@ async def test_an_input_that_the_caller_changed_must_pass_the_deny_rules(
         can_use_tool=changes_it,
         disallowed_tools=(rule,),
     )
-    async with open_conversation(chosen) as conversation:
-        events = [event async for event in conversation.query("go")]
+    async with open_engine(chosen) as engine:
+        events = [event async for event in engine.submit_message("go")]
     assert [event.outcome for event in events if isinstance(event, ToolEnd)] == [outcome]
 
 
@@ -56,8 +56,8 @@ async def test_an_answer_of_the_caller_that_is_neither_yes_nor_no_runs_nothing_a
         environment={"HOME": str(tmp_path)},
         can_use_tool=says,
     )
-    async with open_conversation(chosen) as conversation:
-        events = [event async for event in conversation.query("go")]
+    async with open_engine(chosen) as engine:
+        events = [event async for event in engine.submit_message("go")]
     assert [event.outcome for event in events if isinstance(event, ToolEnd)] == ["denied"]
     assert terminal(events).reason == "completed"
     results = [event.message.content[0] for event in events if isinstance(event, UserEvent)]

@@ -7,10 +7,10 @@ from pathlib import Path
 import anyio.lowlevel
 import pytest
 
-from ostinato.engine.assemble import open_conversation
-from ostinato.engine.conversation import Conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options, QueryOptions
 from ostinato.engine.query import query
+from ostinato.engine.query_engine import QueryEngine
 from ostinato.events import Event
 from ostinato.messages import UserMessage
 from ostinato.ports import Model
@@ -40,8 +40,8 @@ def options(tmp_path: Path, model: Model, *tools: Tool, session_id: str | None =
     )
 
 
-def results(conversation: Conversation) -> list[UserMessage]:
-    view = conversation.history.view()
+def results(engine: QueryEngine) -> list[UserMessage]:
+    view = engine.history.view()
     return [m for m in view if isinstance(m, UserMessage) and m.origin == "tool_result"]
 
 
@@ -54,15 +54,13 @@ async def until_running(events: AsyncGenerator[Event, None], log: RunLog) -> Non
 async def test_closing_a_conversation_ends_the_query_that_still_runs_in_it(tmp_path: Path):
     log = RunLog()
     model = ScriptedModel(Reply(call("Wait", "t1")))
-    async with open_conversation(
-        options(tmp_path, model, fake_tool("Wait", waits_at(Gate()), log=log))
-    ) as conversation:
-        events = conversation.query("go")  # held by this name: nobody closes it
+    async with open_engine(options(tmp_path, model, fake_tool("Wait", waits_at(Gate()), log=log))) as engine:
+        events = engine.submit_message("go")  # held by this name: nobody closes it
         await until_running(events, log)
     assert log.running == frozenset()
     assert model.open_streams == 0
     await events.aclose()
-    assert len(results(conversation)) == 1
+    assert len(results(engine)) == 1
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
@@ -71,13 +69,13 @@ async def test_a_conversation_can_be_gone_on_with_after_leaving_it_was_interrupt
     log, gate = RunLog(), Gate()
     deaf = fake_tool("Deaf", survives_cancellation(gate), log=log)
     model = ScriptedModel(Reply(call("Deaf", "t1")), Reply(say("fine")))
-    async with open_conversation(options(tmp_path, model, deaf)) as conversation:
-        events = conversation.query("go")
+    async with open_engine(options(tmp_path, model, deaf)) as engine:
+        events = engine.submit_message("go")
         await until_running(events, log)
         await interrupted(events)
         gate.open()
-        assert terminal([event async for event in conversation.query("on")]).reason == "completed"
-        assert len(results(conversation)) == 1
+        assert terminal([event async for event in engine.submit_message("on")]).reason == "completed"
+        assert len(results(engine)) == 1
 
 
 async def interrupted(events: AsyncGenerator[Event, None]) -> None:

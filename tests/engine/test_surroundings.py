@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 from ostinato.messages import Image, Text, ToolResult
 from ostinato.ports import ModelRequest
@@ -29,9 +29,9 @@ def options(work: Path, model: ScriptedModel, **more: Any) -> Options:
 
 
 async def play(chosen: Options, *prompts: str) -> None:
-    async with open_conversation(chosen) as conversation:
+    async with open_engine(chosen) as engine:
         for prompt in prompts:
-            async for _ in conversation.query(prompt):
+            async for _ in engine.submit_message(prompt):
                 pass
 
 
@@ -50,11 +50,11 @@ def heard(request: ModelRequest) -> str:
 async def test_an_instruction_file_is_in_the_first_request_and_in_none_of_the_stored_messages(work: Path):
     model = ScriptedModel(Reply(say("so be it")), Reply(say("again")))
     chosen = options(work, model)
-    async with open_conversation(chosen) as conversation:
+    async with open_engine(chosen) as engine:
         for prompt in ("one", "two"):
-            async for _ in conversation.query(prompt):
+            async for _ in engine.submit_message(prompt):
                 pass
-        assert "verse" not in str(conversation.history.view())
+        assert "verse" not in str(engine.history.view())
     assert all("Always answer in verse." in heard(request) for request in model.requests)
     assert model.requests[1].messages[0] == model.requests[0].messages[0]
 

@@ -8,6 +8,8 @@ import msgspec
 import pytest
 from tests.cli.events import denial, ended, ran, refused, reply
 
+from ostinato.engine.costs import cost_usd
+from ostinato.engine.result_account import ResultAccount
 from ostinato.events import (
     AssistantEvent,
     Event,
@@ -30,7 +32,6 @@ from ostinato.messages import (
 )
 from ostinato.ports import Prices
 from ostinato.protocols.json_lines import MAX_LINE_BYTES, json_document, json_line
-from ostinato.protocols.result_message import cost_usd
 from ostinato.protocols.stream_json import StreamedSession, StreamJson
 from ostinato.testing import SCRIPTED_FACTS, call, say, think, think_hidden
 
@@ -48,17 +49,19 @@ def play(
 ) -> Messages:
     """Every message of a session, decoded from its line."""
     numbers, times = iter(range(10_000)), iter(times_s)
+    facts = replace(SCRIPTED_FACTS, prices=prices)
     stream = StreamJson(
-        StreamedSession(
-            "s", "/w", replace(SCRIPTED_FACTS, prices=prices), ("Read", "Bash"), "plan", "ANTHROPIC_API_KEY"
-        ),
+        StreamedSession("s", "/w", facts, ("Read", "Bash"), "plan", "ANTHROPIC_API_KEY"),
         new_uuid=lambda: f"uuid {next(numbers)}",
-        monotonic_s=lambda: next(times, 0.0),
         include_partial_messages=partial,
     )
+    account = ResultAccount(facts.id, {facts.id: facts}.get, lambda: next(times, 0.0))
     messages = [stream.init_message()]
     for event in events:
+        account.take(event)
         messages.extend(stream.messages(event))
+        if isinstance(event, Terminal):
+            messages.extend(stream.messages(account.result(event, "s", "the result")))
     return [msgspec.json.decode(json_line(message), type=dict[str, Any]) for message in messages]
 
 
@@ -244,8 +247,6 @@ def test_denials_are_listed():
         ("structured_output_retry_exhausted", "error_max_structured_output_retries"),
         ("aborted_streaming", "error_during_execution"),
         ("aborted_tools", "error_during_execution"),
-        ("hook_stopped", "error_during_execution"),
-        ("stop_hook_prevented", "error_during_execution"),
         ("blocking_limit", "error_during_execution"),
         ("rapid_refill_breaker", "error_during_execution"),
         ("malformed_tool_use_exhausted", "error_during_execution"),
@@ -256,6 +257,12 @@ def test_an_early_end_has_errors_and_no_result(reason: TerminalReason, subtype: 
     assert (told["subtype"], told["is_error"], told["terminal_reason"]) == (subtype, True, reason)
     assert told["errors"]
     assert "result" not in told
+
+
+@pytest.mark.parametrize("reason", ["hook_stopped", "stop_hook_prevented", "tool_deferred"])
+def test_a_stop_that_a_hook_wanted_is_a_success(reason: TerminalReason):
+    told = result(ended(reason), *reply(1, say("half")))
+    assert (told["subtype"], told["is_error"], told["result"]) == ("success", False, "half")
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from ostinato.cli.error_text import error_text
 from ostinato.cli.terminal_text import visible
 from ostinato.cli.tool_lines import denial_lines
+from ostinato.engine.answer import Answer
 from ostinato.events import Terminal
-from ostinato.protocols.answer import Answer
 
 _REASONS = {
     "max_turns": ("the turn limit was reached before the task was done", "raise `--max-turns`"),

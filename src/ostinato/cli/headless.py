@@ -16,14 +16,13 @@ from ostinato.cli.output import Output, OutputClosed
 from ostinato.cli.shown import Renderer, Shown
 from ostinato.cli.signals import Interruption
 from ostinato.cli.text_output import TextOutput
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.clock import RandomIds
-from ostinato.engine.conversation import MAX_PROMPT_CHARACTERS, Conversation
 from ostinato.engine.model_choice import SMALL_MODEL
 from ostinato.engine.options import Options
+from ostinato.engine.query_engine import MAX_PROMPT_CHARACTERS, QueryEngine
 from ostinato.errors import UsageError
 from ostinato.events import Terminal
-from ostinato.protocols.result_message import ResultAccount
 from ostinato.protocols.stream_json import StreamedSession, StreamJson
 
 Talk = Callable[[str], None]
@@ -60,11 +59,11 @@ async def run_query(
             f"the prompt has {len(prompt):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are taken",
             hint="put long material into a file and name it in the prompt",
         )
-    async with open_conversation(options) as conversation:
-        for notice in notices_to_tell(conversation.setting.notices, scene):
+    async with open_engine(options) as engine:
+        for notice in notices_to_tell(engine.setting.notices, scene):
             talk(f"note: {notice}\n")
-        renderer = renderer_for(scene, conversation, options, interruption)
-        show = partial(show_query, conversation, prompt, renderer, output, talk, interruption)
+        renderer = renderer_for(scene, engine, options, interruption)
+        show = partial(show_query, engine, prompt, renderer, output, talk, interruption)
         try:
             return await output.while_read(show)
         except* OutputClosed:
@@ -73,7 +72,7 @@ async def run_query(
 
 
 async def show_query(
-    conversation: Conversation,
+    engine: QueryEngine,
     prompt: str,
     renderer: Renderer,
     output: Output,
@@ -84,8 +83,8 @@ async def show_query(
     calls = CallRecord()
     terminal: Terminal | None = None
     await _put(renderer.begin(), output, talk)
-    interruption.attach(conversation.abort)
-    async with aclosing(conversation.query(prompt)) as events:
+    interruption.attach(engine.interrupt)
+    async with aclosing(engine.submit_message(prompt)) as events:
         async for event in events:
             calls.take(event)
             await _put(renderer.show(event), output, talk)
@@ -114,10 +113,8 @@ def notices_to_tell(notices: tuple[str, ...], scene: Scene) -> tuple[str, ...]:
     return tuple(notice for notice in notices if notice != SMALL_MODEL)
 
 
-def renderer_for(
-    scene: Scene, conversation: Conversation, options: Options, interruption: Interruption
-) -> Renderer:
-    setting = conversation.setting
+def renderer_for(scene: Scene, engine: QueryEngine, options: Options, interruption: Interruption) -> Renderer:
+    setting = engine.setting
     resume_hint = f"go on with `ostinato --resume {setting.session_id} -p …`" if options.keep_session else ""
     match scene.output_format:
         case "text" if scene.is_verbose and scene.is_terminal:
@@ -127,8 +124,7 @@ def renderer_for(
                 is_verbose=scene.is_verbose, is_terminal=scene.is_terminal, resume_hint=resume_hint
             )
         case "json":
-            account = ResultAccount(setting.model, setting.session_id, time.monotonic)
-            return JsonOutput(account, RandomIds().uuid, is_verbose=scene.is_verbose, resume_hint=resume_hint)
+            return JsonOutput(is_verbose=scene.is_verbose, resume_hint=resume_hint)
         case "stream-json":
             session = StreamedSession(
                 session_id=setting.session_id,
@@ -141,7 +137,6 @@ def renderer_for(
             stream = StreamJson(
                 session,
                 new_uuid=RandomIds().uuid,
-                monotonic_s=time.monotonic,
                 include_partial_messages=scene.include_partial_messages,
             )
             return StreamJsonOutput(stream, lambda: interruption.cause == "terminated")

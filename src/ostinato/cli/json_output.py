@@ -5,34 +5,35 @@ from collections.abc import Callable
 from ostinato.cli.ending import ending_text
 from ostinato.cli.shown import NOTHING, Shown
 from ostinato.cli.tool_lines import ToolLines
-from ostinato.events import Event, Terminal
+from ostinato.engine.answer import Answer
+from ostinato.events import Event, Result, Terminal
 from ostinato.protocols.json_lines import json_document, json_line
-from ostinato.protocols.result_message import ResultAccount
+from ostinato.protocols.result_message import result_message
 from ostinato.protocols.stream_json import StreamJson
 
 
 class JsonOutput:
     """Implements `Renderer`: the result message alone, whatever its length."""
 
-    def __init__(
-        self, account: ResultAccount, new_uuid: Callable[[], str], *, is_verbose: bool, resume_hint: str
-    ) -> None:
-        self._account = account
-        self._new_uuid = new_uuid
+    def __init__(self, *, is_verbose: bool, resume_hint: str) -> None:
         self._is_verbose = is_verbose
         self._resume_hint = resume_hint
+        self._answer = Answer()
         self._tools = ToolLines()
 
     def begin(self) -> Shown:
         return NOTHING
 
     def show(self, event: Event) -> Shown:
-        self._account.take(event)
-        if isinstance(event, Terminal):
-            told = ending_text(event, self._account.answer, self._resume_hint)
-            return Shown(json_document(self._account.message(event, self._new_uuid())), told)
-        line = self._tools.line(event)
-        return Shown(talk=line) if line and self._is_verbose else NOTHING
+        self._answer.take(event)
+        match event:
+            case Terminal():
+                return Shown(talk=ending_text(event, self._answer, self._resume_hint))
+            case Result():
+                return Shown(json_document(result_message(event)))
+            case _:
+                line = self._tools.line(event)
+                return Shown(talk=line) if line and self._is_verbose else NOTHING
 
 
 class StreamJsonOutput:
@@ -46,6 +47,6 @@ class StreamJsonOutput:
         return Shown(json_line(self._stream.init_message()))
 
     def show(self, event: Event) -> Shown:
-        if isinstance(event, Terminal) and self._is_terminated():
+        if isinstance(event, Terminal | Result) and self._is_terminated():
             return NOTHING
         return Shown(b"".join(json_line(message) for message in self._stream.messages(event)))

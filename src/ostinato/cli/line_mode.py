@@ -29,9 +29,9 @@ from ostinato.cli.standard_streams import talk
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_text import one_line, terminal_text, visible
 from ostinato.cli.typed_answer import TypedAnswer
-from ostinato.engine.assemble import open_conversation
-from ostinato.engine.conversation import Conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
+from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError, UsageError
 from ostinato.events import AssistantEvent, Event, Terminal
 from ostinato.journal.places import data_root
@@ -73,16 +73,16 @@ async def _with_signals(options: Options, first: str, modes: TerminalModes) -> i
 async def _converse(options: Options, first: str, modes: TerminalModes, signals: LineSignals) -> int:
     screen, answers = Screen(Output()), TypedAnswer(modes)
     question = PermissionQuestion(screen, answers, options.cwd)
-    async with open_conversation(replace(options, can_use_tool=question)) as conversation:
+    async with open_engine(replace(options, can_use_tool=question)) as engine:
         root = data_root(os.environ) if options.keep_session else None
         reader = LineInput(modes, input_history(root))
-        dialogue = Dialogue(conversation, screen, reader, answers, signals)
+        dialogue = Dialogue(engine, screen, reader, answers, signals)
         try:
             await dialogue.run(first)
         except OutputClosed:
             return FAILED
-        if options.keep_session and len(conversation.history):
-            talk(f"go on with `ostinato --resume {conversation.session_id}`\n")
+        if options.keep_session and len(engine.history):
+            talk(f"go on with `ostinato --resume {engine.session_id}`\n")
     return DONE if signals.cause is None else signals.exit_code
 
 
@@ -91,13 +91,13 @@ class Dialogue:
 
     def __init__(
         self,
-        conversation: Conversation,
+        engine: QueryEngine,
         screen: Screen,
         reader: LineInput,
         answers: TypedAnswer,
         signals: LineSignals,
     ) -> None:
-        self._conversation = conversation
+        self._engine = engine
         self._screen = screen
         self._reader = reader
         self._answers = answers
@@ -106,7 +106,7 @@ class Dialogue:
 
     async def run(self, first: str) -> None:
         """Until the person leaves or a signal ends it. Raises OutputClosed."""
-        setting = self._conversation.setting
+        setting = self._engine.setting
         await self._screen.say(
             f"ostinato {VERSION} · {one_line(setting.model.id, 100)} · /help, Ctrl-D leaves\n"
         )
@@ -139,7 +139,7 @@ class Dialogue:
         """Do what the line says; False when it says to leave."""
         if not line.strip():
             return True
-        reply = slash_reply(line, self._conversation.setting, self._usage)
+        reply = slash_reply(line, self._engine.setting, self._usage)
         if reply is None:
             await self._query(line)
             return True
@@ -150,8 +150,8 @@ class Dialogue:
         """One query, shown; what it cannot do is told, and the conversation stays."""
         view = LiveView(has_colour=has_colour(os.environ), monotonic_s=time.monotonic)
         try:
-            with self._signals.in_query(self._conversation.abort):
-                async with aclosing(self._conversation.query(prompt)) as events:
+            with self._signals.in_query(self._engine.interrupt):
+                async with aclosing(self._engine.submit_message(prompt)) as events:
                     async for event in events:
                         await self._screen.show(view.show(event))
                         self._note(event)

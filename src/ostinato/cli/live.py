@@ -10,6 +10,7 @@ from ostinato.cli.ending import ending_text
 from ostinato.cli.shown import NOTHING, Shown
 from ostinato.cli.terminal_text import TerminalText, terminal_text
 from ostinato.cli.tool_lines import ToolLines
+from ostinato.engine.answer import Answer
 from ostinato.events import (
     AssistantEvent,
     BlockStart,
@@ -24,7 +25,6 @@ from ostinato.events import (
     UserEvent,
 )
 from ostinato.messages import AssistantMessage, UserMessage
-from ostinato.protocols.answer import Answer
 
 _RESET: Final = "\x1b[0m"
 _DIM: Final = "\x1b[2m"

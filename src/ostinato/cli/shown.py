@@ -18,7 +18,7 @@ NOTHING = Shown()
 
 
 class Renderer(Protocol):
-    """One way to show a query. `show` gets every event in order; the last is the `Terminal`."""
+    """One way to show a query. `show` gets every event in order; the last two are the `Terminal` and the `Result`."""
 
     def begin(self) -> Shown:
         """Before the first event."""

@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from ostinato.cli.terminal_text import one_line
-from ostinato.engine.conversation import Setting
+from ostinato.engine.costs import cost_usd
+from ostinato.engine.query_engine import Setting
 from ostinato.messages import Usage
-from ostinato.protocols.result_message import cost_usd
 
 _COMMAND: Final = re.compile(r"/([a-z][a-z-]*)(?:\s.*)?", re.DOTALL | re.IGNORECASE)
 _MAX_NAME_CHARACTERS: Final = 40

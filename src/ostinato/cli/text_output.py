@@ -7,8 +7,8 @@ from ostinato.cli.ending import ending_text
 from ostinato.cli.shown import NOTHING, Shown
 from ostinato.cli.terminal_text import terminal_text
 from ostinato.cli.tool_lines import ToolLines
+from ostinato.engine.answer import Answer
 from ostinato.events import Event, Terminal
-from ostinato.protocols.answer import Answer
 
 
 class TextOutput:

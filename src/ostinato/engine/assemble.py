@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 
 from ostinato.engine.clock import RandomIds, SystemClock
-from ostinato.engine.conversation import Conversation, Setting
 from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.options import Options
 from ostinato.engine.prompt import system_blocks
+from ostinato.engine.query_engine import QueryEngine, Setting
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.session import Session, open_session, opened_history, spill_folder
 from ostinato.engine.surroundings import Sources, surroundings_of
@@ -34,16 +34,16 @@ from ostinato.version import VERSION
 
 
 @asynccontextmanager
-async def open_conversation(options: Options) -> AsyncGenerator[Conversation, None]:
-    """A conversation for the length of the block. Raises what `start_conversation` raises."""
-    conversation = await start_conversation(options)
+async def open_engine(options: Options) -> AsyncGenerator[QueryEngine, None]:
+    """A conversation for the length of the block. Raises what `start_engine` raises."""
+    engine = await start_engine(options)
     try:
-        yield conversation
+        yield engine
     finally:
-        await conversation.aclose()
+        await engine.aclose()
 
 
-async def start_conversation(options: Options) -> Conversation:
+async def start_engine(options: Options) -> QueryEngine:
     """Set everything up; `aclose()` gives it back. Nothing is sent to a model yet.
 
     Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address), LocalModelError,
@@ -86,13 +86,13 @@ def _ground(options: Options) -> _Ground:
     return _Ground(environment, cwd, roots, root, rules, chosen, tools, session)
 
 
-async def _assembled(options: Options, ground: _Ground) -> Conversation:
+async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
     session, facts = ground.session, ground.chosen.facts
     spill = spill_folder(ground.data_root, ground.cwd, session)
     workspace = LocalWorkspace(ground.cwd, ground.roots, child_environment(ground.environment), spill)
     clock, ids, files = SystemClock(), RandomIds(), SeenFiles()
     gate = Gate(
-        Policy(options.permission_mode, ground.rules),
+        Policy(options.permission_mode or "default", ground.rules),
         options.can_use_tool,
         home=ground.home or Path("/nonexistent"),
         builtin_names=frozenset(tool.name for tool in builtin_tools(is_read_only_command=is_read_only_shell)),
@@ -112,7 +112,7 @@ async def _assembled(options: Options, ground: _Ground) -> Conversation:
     )
     setting = _setting(options, ground, workspace, files, around.user_context)
     started = SessionStarted(session.session_id, str(ground.cwd), facts.id, VERSION)
-    return Conversation(
+    return QueryEngine(
         setting,
         deps,
         opened_history(session, started),
@@ -135,7 +135,7 @@ def _setting(
         files=files,
         settings=ModelSettings(system, context, options.temperature),
         config=options.config,
-        permission_mode=options.permission_mode,
+        permission_mode=options.permission_mode or "default",
         max_turns=options.max_turns,
         max_output_tokens=options.max_output_tokens,
         notices=(*ground.session.notices, *ground.chosen.notices),

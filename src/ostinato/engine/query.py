@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import anyio
 from anyio.lowlevel import current_token
 
-from ostinato.engine.assemble import start_conversation
+from ostinato.engine.assemble import start_engine
 from ostinato.engine.options import Options, QueryOptions
 from ostinato.engine.result import QueryResult, result_of_events
 from ostinato.errors import UsageError
-from ostinato.events import Event
+from ostinato.events import Event, Result
 
 
 async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[Event, None]:
@@ -26,16 +26,17 @@ async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[
     Raises UsageError, ConfigurationError or JournalError before anything is sent; a model call that fails is no exception
     but a `Terminal` with reason `model_error`.
     """
-    conversation = await start_conversation(options_from(options))
-    events = conversation.query(prompt)
+    engine = await start_engine(options_from(options))
+    events = engine.submit_message(prompt)
     try:
         async for event in events:
-            yield event
+            if not isinstance(event, Result):
+                yield event
     finally:
         try:
             await events.aclose()
         finally:
-            await conversation.aclose()
+            await engine.aclose()
 
 
 def run(prompt: str, **options: Unpack[QueryOptions]) -> QueryResult:

@@ -13,6 +13,7 @@ from ostinato.events import (
     AssistantEvent,
     Event,
     MessageStart,
+    Result,
     StreamEvent,
     SystemEvent,
     Terminal,
@@ -24,7 +25,7 @@ from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolRes
 from ostinato.ports import ModelFacts
 from ostinato.protocols.json_lines import JsonObject
 from ostinato.protocols.raw_events import raw_events
-from ostinato.protocols.result_message import ResultAccount
+from ostinato.protocols.result_message import result_message
 from ostinato.protocols.wire_blocks import assistant_block, result_text, usage_object, user_block
 from ostinato.version import VERSION
 
@@ -67,13 +68,11 @@ class StreamJson:
         session: StreamedSession,
         *,
         new_uuid: Callable[[], str],
-        monotonic_s: Callable[[], float],
         include_partial_messages: bool = False,
     ) -> None:
         self._session = session
         self._new_uuid = new_uuid
         self._include_partial_messages = include_partial_messages
-        self._account = ResultAccount(session.model, session.session_id, monotonic_s)
         self._start_usage = NO_USAGE
         self._superseded: list[str] = []
         self._held_note: AssistantMessage | None = None
@@ -103,7 +102,6 @@ class StreamJson:
 
     def messages(self, event: Event) -> Iterator[JsonObject]:
         """The messages of one event: none, one, or several."""
-        self._account.take(event)
         match event:
             case StreamEvent():
                 yield from self._streamed(event)
@@ -129,7 +127,8 @@ class StreamJson:
                 )
             case Terminal():
                 yield from self._released_note(_error_word(event))
-                yield self._account.message(event, self._new_uuid())
+            case Result():
+                yield result_message(event)
             case _:
                 return
 

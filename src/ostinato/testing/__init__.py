@@ -14,7 +14,7 @@ from ostinato.testing.fake_tool import (
 )
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.testing.gate import Gate
-from ostinato.testing.golden import kind, kinds, terminal, transitions, without_deltas
+from ostinato.testing.golden import kind, kinds, result, terminal, transitions, without_deltas
 from ostinato.testing.manual_abort import ManualAbort
 from ostinato.testing.memory_files import MemoryFiles
 from ostinato.testing.memory_journal import MemoryJournal
@@ -98,6 +98,7 @@ __all__ = [
     "played",
     "raises",
     "reports",
+    "result",
     "say",
     "stream_cut",
     "survives_cancellation",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from ostinato.events import Event, StreamEvent, Terminal, ToolOutput
+from ostinato.events import Event, Result, StreamEvent, Terminal, ToolOutput
 
 LIVE_KIND = "stream_event"
 
@@ -27,12 +27,21 @@ def without_deltas(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 def terminal(events: Sequence[Event]) -> Terminal:
-    """The last event, which must be the only Terminal."""
+    """The last event, which must be the only Terminal; an engine's one `Result` may follow it."""
     found = [place for place, event in enumerate(events) if isinstance(event, Terminal)]
-    last = events[-1] if events else None
+    ended = [event for event in events[-2:] if not isinstance(event, Result)]
+    last = ended[-1] if ended else None
     if not isinstance(last, Terminal) or len(found) != 1:
         raise AssertionError(f"one Terminal, at the end, was expected; the kinds are {kinds(events)}")
     return last
+
+
+def result(events: Sequence[Event]) -> Result:
+    """The last event, which must be the only Result."""
+    found = [event for event in events if isinstance(event, Result)]
+    if len(found) != 1 or events[-1] is not found[0]:
+        raise AssertionError(f"one Result, at the end, was expected; the kinds are {kinds(events)}")
+    return found[0]
 
 
 def transitions(ending: Terminal) -> tuple[str, ...]:

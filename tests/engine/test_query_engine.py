@@ -1,16 +1,17 @@
-"""A conversation: set up or refused with a hint, kept on disk, gone on with after anything, one query at a time."""
+"""An engine: set up or refused with a hint, kept on disk, gone on with after anything, one query at a time."""
 
 import os
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import anyio.lowlevel
 import pytest
 from msgspec.structs import replace
 
 import ostinato
 from ostinato.codec import encode
-from ostinato.engine.assemble import open_conversation
+from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Allow, Deny, Options, PermissionAsked, QueryOptions
 from ostinato.engine.query import options_from
 from ostinato.errors import ConfigurationError, JournalError, UsageError
@@ -24,6 +25,8 @@ from ostinato.testing import (
     ScriptedModel,
     call,
     fake_tool,
+    kinds,
+    result,
     say,
     stream_cut,
     terminal,
@@ -51,8 +54,8 @@ def options(work: Path, home: Path, model: Model | str | None = None, **more: An
 
 
 async def play(chosen: Options, prompt: str = "go") -> list[Event]:
-    async with open_conversation(chosen) as conversation:
-        return [event async for event in conversation.query(prompt)]
+    async with open_engine(chosen) as engine:
+        return [event async for event in engine.submit_message(prompt)]
 
 
 def outcomes(events: list[Event]) -> list[str]:
@@ -61,9 +64,9 @@ def outcomes(events: list[Event]) -> list[str]:
 
 async def test_two_prompts_share_one_conversation(work: Path, home: Path):
     model = ScriptedModel(Reply(say("first")), Reply(say("second")))
-    async with open_conversation(options(work, home, model)) as conversation:
+    async with open_engine(options(work, home, model)) as engine:
         for prompt in ("one", "two"):
-            assert terminal([event async for event in conversation.query(prompt)]).reason == "completed"
+            assert terminal([event async for event in engine.submit_message(prompt)]).reason == "completed"
     assert [m.role for m in model.requests[1].messages] == ["user", "assistant", "user"]
     assert list(model.requests[1].messages[:1]) == list(model.requests[0].messages)
 
@@ -93,28 +96,47 @@ async def test_walking_away_in_the_middle_leaves_a_conversation_that_goes_on(wor
     model = ScriptedModel(Reply(say("a"), call("Wait", "t1")), Reply(say("b")))
     waiting = (fake_tool("Wait", waits_at(gate)),)
     chosen = options(work, home, model, extra_tools=waiting, allowed_tools=("Wait",))
-    async with open_conversation(chosen) as conversation:
-        events = conversation.query("one")
+    async with open_engine(chosen) as engine:
+        events = engine.submit_message("one")
         async for event in events:
             if isinstance(event, ToolStart):
                 break
         await gate.reached()
         await events.aclose()
-        assert terminal([event async for event in conversation.query("two")]).reason == "completed"
+        assert terminal([event async for event in engine.submit_message("two")]).reason == "completed"
         answers = [
-            m for m in conversation.history.view() if isinstance(m, UserMessage) and m.origin == "tool_result"
+            m for m in engine.history.view() if isinstance(m, UserMessage) and m.origin == "tool_result"
         ]
     assert len(answers) == 1
 
 
-async def test_a_second_query_at_the_same_time_is_refused(work: Path, home: Path):
+async def test_submissions_at_the_same_time_take_their_turns_in_order(work: Path, home: Path):
     gate = Gate()
-    async with open_conversation(options(work, home, ScriptedModel(Reply(gate, say("a"))))) as conversation:
-        first = conversation.query("one")
-        await anext(first)
-        with pytest.raises(UsageError):
-            await anext(conversation.query("two"))
-        await first.aclose()
+    model = ScriptedModel(Reply(gate, say("a")), Reply(say("b")), Reply(say("c")))
+    ended: list[str] = []
+
+    async with open_engine(options(work, home, model)) as engine:
+
+        async def submit(prompt: str) -> None:
+            ended.append(result([event async for event in engine.submit_message(prompt)]).text)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(submit, "one")
+            await gate.reached()
+            for prompt in ("two", "three"):
+                tasks.start_soon(submit, prompt)
+                await anyio.wait_all_tasks_blocked()
+            assert len(model.requests) == 1
+            gate.open()
+    assert ended == ["a", "b", "c"]
+    assert [len(request.messages) for request in model.requests] == [1, 3, 5]
+
+
+async def test_a_submission_ends_with_its_terminal_and_one_result(work: Path, home: Path):
+    async with open_engine(options(work, home, ScriptedModel(Reply(say("hi"))))) as engine:
+        events = [event async for event in engine.submit_message("go")]
+    assert kinds(events)[-2:] == ("terminal", "result")
+    assert result(events).text == "hi"
 
 
 # ------------------------------------------------------------------ what may run
@@ -281,16 +303,16 @@ async def test_a_home_that_cannot_be_written_is_said_and_runs(work: Path, tmp_pa
     nowhere = tmp_path / "file"
     nowhere.write_text("not a folder")
     chosen = options(work, nowhere, ScriptedModel(Reply(say("fine"))))
-    async with open_conversation(chosen) as conversation:
-        assert conversation.setting.notices
-        assert terminal([event async for event in conversation.query("go")]).reason == "completed"
+    async with open_engine(chosen) as engine:
+        assert engine.setting.notices
+        assert terminal([event async for event in engine.submit_message("go")]).reason == "completed"
 
 
 async def test_a_failed_call_leaves_a_conversation_that_can_be_tried_again(work: Path, home: Path):
     model = ScriptedModel(Fails(stream_cut()), Reply(say("now it works")))
-    async with open_conversation(options(work, home, model)) as conversation:
-        assert terminal([event async for event in conversation.query("go")]).reason == "model_error"
-        assert terminal([event async for event in conversation.query("again")]).reason == "completed"
+    async with open_engine(options(work, home, model)) as engine:
+        assert terminal([event async for event in engine.submit_message("go")]).reason == "model_error"
+        assert terminal([event async for event in engine.submit_message("again")]).reason == "completed"
 
 
 # ------------------------------------------------------------------ the library's front door

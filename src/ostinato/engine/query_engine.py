@@ -7,10 +7,11 @@ import anyio
 import msgspec
 
 from ostinato.codec import sanitise
+from ostinato.engine.result_account import ResultAccount
 from ostinato.engine.surroundings import Mentions
 from ostinato.engine.written import WrittenRecords
 from ostinato.errors import UsageError
-from ostinato.events import Event
+from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.deps import Deps, QueryParams
@@ -43,8 +44,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Sentences for the user: a session that is not kept, damage that was put aside, a small model."""
 
 
-class Conversation:
-    """Holds the history between queries. `engine/assemble.py` makes it; `async with open_conversation(...)` closes it."""
+class QueryEngine:
+    """Holds the history between queries. `engine/assemble.py` makes it; `async with open_engine(...)` closes it."""
 
     def __init__(
         self,
@@ -63,18 +64,36 @@ class Conversation:
         self._close_session = close_session
         self._close_model = close_model
         self._run: Run | None = None
-        self._is_beginning = False
+        self._turn = anyio.Semaphore(1, max_value=1)
 
     @property
     def session_id(self) -> str:
         return self.setting.session_id
 
-    async def query(self, prompt: str) -> AsyncGenerator[Event, None]:
-        """Events of one query; the last is its `Terminal`. The prompt is written before the first model call.
+    async def submit_message(self, prompt: str, *, uuid: str | None = None) -> AsyncGenerator[Event, None]:
+        """Events of one query, its `Terminal`, then exactly one `Result`. The prompt is written before the first model call.
 
-        Raises UsageError for an empty or far too long prompt, and when a query is running already.
+        A submission waits until those before it are done. `uuid` names the prompt's message; None makes a new one.
+        Raises UsageError for an empty or far too long prompt; then nothing was written.
         """
-        await self._begin(sanitise(prompt))
+        text = _checked(sanitise(prompt))
+        await self._turn.acquire()
+        try:
+            account = ResultAccount(self.setting.model.id, self._facts_of, self._deps.clock.monotonic_s)
+            await self._begin(text, uuid or self._deps.ids.uuid())
+            events = self._query()
+            try:
+                async for event in events:
+                    account.take(event)
+                    yield event
+                    if isinstance(event, Terminal):
+                        yield account.result(event, self.session_id, self._deps.ids.uuid())
+            finally:
+                await events.aclose()
+        finally:
+            self._turn.release()
+
+    async def _query(self) -> AsyncGenerator[Event, None]:
         written = WrittenRecords(self._deps.journal)
         run = Run(self._params(), replace(self._deps, journal=written))
         self._run = run
@@ -89,30 +108,20 @@ class Conversation:
                 self._run = None
                 self.history = self.history.extend(written.records) if run.messages is None else run.messages
 
-    def abort(self, reason: AbortReason = "user") -> None:
-        """End the running query, if there is one; its `Terminal` still comes."""
+    def interrupt(self, reason: AbortReason = "user") -> None:
+        """End the running query, if there is one; its `Terminal` and `Result` still come."""
         if self._run is not None:
             self._run.abort.abort(reason)
 
-    async def _begin(self, prompt: str) -> None:
-        """Check and write the prompt, then what it mentions: a crash from here on leaves a session that can go on."""
-        if not prompt.strip():
-            raise UsageError("the prompt is empty", hint="say what should be done")
-        if len(prompt) > MAX_PROMPT_CHARACTERS:
-            raise UsageError(
-                f"the prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARACTERS} are taken",
-                hint="put long material into a file and name it in the prompt",
-            )
-        if self._run is not None or self._is_beginning:
-            raise UsageError("a query of this conversation is still running", hint="wait for it, or abort it")
+    def _facts_of(self, model: str) -> ModelFacts | None:
+        return self.setting.model if model == self.setting.model.id else None
+
+    async def _begin(self, prompt: str, uuid: str) -> None:
+        """Write the prompt, then what it mentions: a crash from here on leaves a session that can go on."""
         before = self.history.view()
-        self._is_beginning = True
-        try:
-            self._write(user_prompt(self._deps.ids.uuid(), prompt))
-            for message in await self._mentions(prompt, before):
-                self._write(message)
-        finally:
-            self._is_beginning = False
+        self._write(user_prompt(uuid, prompt))
+        for message in await self._mentions(prompt, before):
+            self._write(message)
 
     def _write(self, record: Record) -> None:
         self._deps.journal.write(record)
@@ -150,3 +159,15 @@ class Conversation:
             self._close_session()
             with anyio.move_on_after(SETTLE_S, shield=True):
                 await self._close_model()
+
+
+def _checked(prompt: str) -> str:
+    """Raises UsageError."""
+    if not prompt.strip():
+        raise UsageError("the prompt is empty", hint="say what should be done")
+    if len(prompt) > MAX_PROMPT_CHARACTERS:
+        raise UsageError(
+            f"the prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARACTERS} are taken",
+            hint="put long material into a file and name it in the prompt",
+        )
+    return prompt

@@ -1,0 +1,109 @@
+"""One submission's account: what was said, spent and waited for while its events passed, and the `Result` made of it.
+
+Every front end gets its numbers from here, so that no two of them count differently.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from ostinato.engine.answer import Answer
+from ostinato.engine.costs import FactsOf, Spent, is_cost_known, total_cost_usd
+from ostinato.events import Event, RequestStart, ResponseUsage, Result, ResultSubtype, Terminal
+from ostinato.messages import Usage
+
+SUCCESSES: Final = frozenset({"completed", "stop_hook_prevented", "hook_stopped", "tool_deferred"})
+"""Terminal reasons that are no error (semantics §3.2)."""
+
+_SUBTYPES: Final[dict[str, ResultSubtype]] = {
+    "max_turns": "error_max_turns",
+    "budget_exhausted": "error_max_budget_usd",
+    "structured_output_retry_exhausted": "error_max_structured_output_retries",
+}
+
+
+class ResultAccount:
+    """Gathers what the result needs. `model` is the name that usage without a response of its own is put down to."""
+
+    def __init__(self, model: str, facts_of: FactsOf, monotonic_s: Callable[[], float]) -> None:
+        self._model = model
+        self._facts_of = facts_of
+        self._monotonic_s = monotonic_s
+        self._started_s = monotonic_s()
+        self._request_started_s: float | None = None
+        self._api_s = 0.0
+        self._spent = Spent()
+        self._stop_reason: str | None = None
+        self._answer = Answer()
+
+    def take(self, event: Event) -> None:
+        self._answer.take(event)
+        match event:
+            case RequestStart():
+                self._request_ended()
+                self._request_started_s = self._monotonic_s()
+            case ResponseUsage():
+                self._request_ended()
+                self._stop_reason = event.stop_reason or None
+                self._spent.add(event.model, event.usage)
+            case Terminal():
+                self._request_ended()
+                self._spent.add(self._model, _rest(event.usage, self._spent.usage))
+            case _:
+                pass
+
+    def result(self, terminal: Terminal, session_id: str, uuid: str) -> Result:
+        """What the query came to. `terminal` was taken before."""
+        is_error = terminal.reason not in SUCCESSES
+        costs = self._spent.costs(self._facts_of)
+        return replace(
+            self.local_result("", session_id, uuid),
+            subtype=_SUBTYPES.get(terminal.reason, "error_during_execution") if is_error else "success",
+            text=self._answer.text,
+            usage=terminal.usage,
+            tree_usage=self._spent.usage,
+            costs=costs,
+            total_cost_usd=total_cost_usd(costs),
+            cost_is_known=is_cost_known(costs),
+            turn_count=terminal.turn_count,
+            stop_reason=self._stop_reason,
+            transitions=terminal.transitions,
+            denials=terminal.denials,
+            terminal_reason=terminal.reason,
+            errors=self._errors(terminal) if is_error else (),
+            hint=terminal.hint,
+            error_kind=terminal.error_kind,
+            status=terminal.status,
+        )
+
+    def local_result(self, text: str, session_id: str, uuid: str) -> Result:
+        """The success of a submission that needed no model."""
+        return Result(
+            "success",
+            session_id,
+            uuid,
+            text=text,
+            duration_ms=int((self._monotonic_s() - self._started_s) * 1000),
+            duration_api_ms=int(self._api_s * 1000),
+        )
+
+    def _errors(self, terminal: Terminal) -> tuple[str, ...]:
+        if terminal.error:
+            return (terminal.error,)
+        return tuple(self._answer.notes) or (f"the query ended early: {terminal.reason}",)
+
+    def _request_ended(self) -> None:
+        if self._request_started_s is not None:
+            self._api_s += self._monotonic_s() - self._request_started_s
+            self._request_started_s = None
+
+
+def _rest(total: Usage, known: Usage) -> Usage:
+    """What no complete response accounts for: a reply that broke off."""
+    return Usage(
+        max(0, total.input_tokens - known.input_tokens),
+        max(0, total.output_tokens - known.output_tokens),
+        max(0, total.cache_read_input_tokens - known.cache_read_input_tokens),
+        max(0, total.cache_creation_input_tokens - known.cache_creation_input_tokens),
+    )
