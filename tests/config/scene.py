@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from ostinato.config.layers import Places
 from ostinato.config.load import Loaded, load_settings
+from ostinato.config.places import Places
 from ostinato.config.project_things import Things, scan_project
 from ostinato.config.settings_text import Unreadable
 from ostinato.config.trust import TrustState, trust_state

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 from tests.config.scene import FILES, PLACES, Scene, in_memory
 
-from ostinato.config.layers import Places, chosen_levels, find_project_root
+from ostinato.config.layers import chosen_levels
 from ostinato.config.load import effective, given
+from ostinato.config.places import Places, find_project_root, is_anything_there
 from ostinato.errors import ConfigurationError, UsageError
 
 ORDER = [
@@ -33,15 +34,26 @@ def test_the_first_file_of_the_order_that_says_something_wins(index: int):
     assert loaded.problems == ()
 
 
-def test_a_flag_wins_over_a_variable_and_that_over_every_file():
+MANAGED = [name for name in FILES if "managed" in name]
+
+
+def test_a_flag_wins_over_a_variable_and_that_over_every_file_but_managed_ones():
     flag = given("flags", "model", "by flag", name="--model")
     variable = given("environment", "model", "by variable", name="OSTINATO_MODEL")
-    files: dict[str, object] = {name: {"model": name} for name in FILES}
+    files: dict[str, object] = {name: {"model": name} for name in FILES if name not in MANAGED}
     for documents, wins in (((flag, variable), "by flag"), ((variable,), "by variable")):
         model = effective(in_memory(files, given=documents), is_trusted=True).settings.model
         assert model is not None
         assert model.value == wins
         assert str(model.origin) == documents[0].source.name
+
+
+@pytest.mark.parametrize("name", MANAGED)
+def test_nothing_wins_over_a_managed_file(name: str):
+    flag = given("flags", "model", "by flag", name="--model")
+    model = effective(in_memory({name: {"model": "managed"}}, given=[flag]), is_trusted=True).settings.model
+    assert model is not None
+    assert model.value == "managed"
 
 
 def test_a_given_list_adds_up_with_those_of_the_files():
@@ -137,3 +149,27 @@ def test_a_link_of_the_project_to_the_users_file_stays_the_projects(tmp_path: Pa
     (scene.project / ".claude").mkdir()
     (scene.project / ".claude" / "settings.json").symlink_to(scene.home / ".claude" / "settings.json")
     assert [document.source.level for document in scene.load().documents] == ["project", "user"]
+
+
+@pytest.mark.parametrize(
+    "name", ["project", "local", "user", "managed", ".mcp.json", ".agents/skills/a/SKILL.md"]
+)
+def test_whatever_lies_anywhere_is_seen_by_the_quick_look(tmp_path: Path, name: str):
+    scene = Scene(tmp_path)
+    everything = ("user", "project", "local")
+    assert not is_anything_there(scene.places, everything)
+    match name:
+        case "user":
+            made = scene.data_root / "settings.json"
+        case "managed":
+            made = scene.places.managed_folders[1] / "managed-settings.d" / "a.json"
+        case "project" | "local":
+            made = (
+                scene.project / ".claude" / ("settings.json" if name == "project" else "settings.local.json")
+            )
+        case _:
+            made = scene.project / name
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.touch()
+    assert is_anything_there(scene.places, everything)
+    assert is_anything_there(scene.places, ()) == (name == "managed")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.config.scene import Scene
 
-from ostinato.config.layers import LOCAL_FILE
 from ostinato.config.load import effective
+from ostinato.config.places import LOCAL_FILE
 from ostinato.config.save_rule import save_rules
 from ostinato.config.write_file import swap_in
 from ostinato.errors import ConfigurationError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.config.scene import Scene
 
-from ostinato.config.layers import Places
+from ostinato.config.places import Places
 from ostinato.config.project_things import MAX_FILES, Things, is_unchanged, scan_project
 from ostinato.config.save_rule import save_rules
 from ostinato.config.trust import (

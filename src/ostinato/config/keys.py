@@ -2,7 +2,19 @@
 
 from typing import Final
 
-from ostinato.config.shape import Anything, Fields, Hooks, Key, Switch, Text, Texts, Variables, Whole
+from ostinato.config.shape import (
+    Amount,
+    Anything,
+    Fields,
+    Hooks,
+    Key,
+    Named,
+    Switch,
+    Text,
+    Texts,
+    Variables,
+    Whole,
+)
 
 MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
@@ -22,15 +34,55 @@ PERMISSIONS: Final = Fields((
         Text(("disable",)),
         "`disable` takes the mode `bypassPermissions` away.",
         restricts=True,
-        is_used=False,
     ),
+))
+
+PRICES: Final = Fields((
+    Key("input", Amount(), "US dollars for a million tokens sent."),
+    Key("output", Amount(), "US dollars for a million tokens received."),
+    Key("cacheRead", Amount(), "US dollars for a million tokens read from the cache."),
+    Key("cacheWrite", Amount(), "US dollars for a million tokens written to the cache."),
+))
+
+MODEL: Final = Fields((
+    Key("contextWindow", Whole(1), "Tokens that fit into the model."),
+    Key("maxOutputTokens", Whole(1), "Tokens of one reply, at most."),
+    Key("prices", PRICES, "What it costs."),
+    Key("takesImages", Switch(), "Whether it can see images."),
+    Key("takesTemperature", Switch(), "Whether a request may have a temperature."),
+    Key(
+        "outputParameter",
+        Text(("max_tokens", "max_completion_tokens")),
+        "The server's name for the limit of a reply.",
+    ),
+    Key(
+        "thinkingForm",
+        Text(("none", "budget", "adaptive", "effort", "effort_without_tools")),
+        "How thinking is asked for.",
+    ),
+    Key(
+        "reasoningEcho",
+        Text(("given", "always", "never")),
+        "Whether earlier reasoning goes back to the server.",
+    ),
+))
+
+FEATURES: Final = Fields((
+    Key("streamingToolExecution", Switch(), "Tools start while the reply still streams."),
+    Key("sequentialTools", Switch(), "One tool at a time."),
+    Key("maxToolConcurrency", Whole(1), "How many tools run at the same time, at most."),
 ))
 
 SETTINGS: Final = Fields((
     Key("$schema", Text(), "The address of this schema, for editors.", is_used=False),
     Key("permissions", PERMISSIONS, "What may run, what may not, and what is asked for."),
     Key("model", Text(), "The model to use."),
-    Key("env", Variables(), "Environment variables for the session."),
+    Key("models", Named(MODEL), "What is known of models, by name; it wins over the built-in catalogue."),
+    Key("appendSystemPrompt", Text(), "Text behind the system prompt."),
+    Key(
+        "env", Variables(), "Environment variables for the session; they win over those it was started with."
+    ),
+    Key("features", FEATURES, "Gates of the loop, taken once when a conversation starts."),
     Key("maxTurns", Whole(1), "The number of turns after which a query ends."),
     Key(
         "fallbackModel",

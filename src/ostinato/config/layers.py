@@ -8,44 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
+from ostinato.config.places import PROJECT_FOLDERS, Places
 from ostinato.config.source import Level, Source
 from ostinato.errors import UsageError
 
 SELECTABLE: Final[tuple[Level, ...]] = ("user", "project", "local")
 """What `--setting-sources` chooses from. Managed files and `--settings` are always read."""
-
-MANAGED_FOLDERS: Final = (Path("/etc/ostinato"), Path("/etc/claude-code"))
-PROJECT_FOLDERS: Final = (".ostinato", ".claude")
-LOCAL_FILE: Final = Path(".ostinato/settings.local.json")
-"""Under the project root: where saved rules go."""
-
-
-class Places(msgspec.Struct, frozen=True):
-    """The folders that settings lie in. None: there is none (no home).
-
-    `project_root` is `find_project_root`'s; `data_root` is ours; `other_user_folder` is the other tool's, normally
-    `~/.claude`.
-    """
-
-    project_root: Path
-    data_root: Path | None
-    other_user_folder: Path | None
-    managed_folders: tuple[Path, ...] = MANAGED_FOLDERS
-
-
-def find_project_root(cwd: Path, home: Path | None) -> Path:
-    """The nearest folder at or above `cwd` with a `.git`, else `cwd`; resolved. A worktree is a root of its own.
-
-    A home folder under version control is not a project for what lies below it.
-    """
-    start = Path(os.path.realpath(cwd))
-    own_home = None if home is None else Path(os.path.realpath(home))
-    for folder in (start, *start.parents):
-        if os.path.lexists(folder / ".git"):
-            return start if folder == own_home else folder
-    return start
 
 
 def chosen_levels(setting_sources: str | None) -> frozenset[Level]:

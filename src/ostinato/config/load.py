@@ -12,8 +12,9 @@ import msgspec
 
 from ostinato.config.before_trust import acting_parts
 from ostinato.config.keys import SETTINGS
-from ostinato.config.layers import SELECTABLE, Places, settings_sources
+from ostinato.config.layers import SELECTABLE, settings_sources
 from ostinato.config.merge import Branch, Document, merge
+from ostinato.config.places import Places
 from ostinato.config.read_file import drop_ins, read_settings_file
 from ostinato.config.settings import Settings, settings_from
 from ostinato.config.settings_text import Read, Unreadable, read_settings_text
@@ -57,12 +58,12 @@ def load_settings(
     list_drop_ins: ListDropIns = drop_ins,
 ) -> Loaded:
     """Read all files. `settings_flag` is the value of `--settings`: a path, or JSON. `given` are flags and variables
-    that were set (see `given`), those that win first.
+    that were set (see `given`), those that win first; managed files win over them.
 
     Raises ConfigurationError only if `settings_flag` itself cannot be used: somebody asked for it by name.
     """
     managed, others = settings_sources(places, chosen, list_drop_ins=list_drop_ins)
-    documents, problems, digests = list(given), list[Problem](), dict[Path, str]()
+    documents, problems, digests = list[Document](), list[Problem](), dict[Path, str]()
 
     def take(source: Source, content: bytes | Unreadable | None) -> None:
         if content is None:
@@ -76,6 +77,7 @@ def load_settings(
 
     for source in managed:
         take(source, _content(source, read))
+    documents.extend(given)
     if settings_flag is not None:
         take(*_flag(settings_flag, read))
     for source in others:

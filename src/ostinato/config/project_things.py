@@ -13,21 +13,20 @@ from typing import Final
 
 import msgspec
 
-from ostinato.config.layers import PROJECT_FOLDERS, Places
 from ostinato.config.merge import Document
+from ostinato.config.places import ACTING_PARENTS, MCP_FILE, PROJECT_FOLDERS, Places
 from ostinato.config.read_file import read_settings_file
 from ostinato.config.settings_text import Read, read_settings_text
 from ostinato.config.shape import is_list, is_object
 from ostinato.config.source import PROJECT_LEVELS
 
-MCP_FILE: Final = ".mcp.json"
 ACTING_FILES: Final = (
     *(f"{folder}/{name}" for folder in PROJECT_FOLDERS for name in ("settings.json", "settings.local.json")),
     MCP_FILE,
 )
 ACTING_FOLDERS: Final = tuple(
     f"{folder}/{name}"
-    for folder in (*PROJECT_FOLDERS, ".agents")
+    for folder in ACTING_PARENTS
     for name in ("commands", "skills", "agents", "hooks", "plugins", "output-styles")
 )
 NAMING_KEYS: Final = ("hooks", "statusLine", "apiKeyHelper", "env", "mcpServers")

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 import msgspec
 
-from ostinato.config.layers import LOCAL_FILE
+from ostinato.config.places import LOCAL_FILE
 from ostinato.config.read_file import read_settings_file
 from ostinato.config.settings_text import Unreadable, read_settings_text
 from ostinato.config.shape import is_list, is_object

@@ -8,7 +8,20 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from ostinato.config.keys import SETTINGS
-from ostinato.config.shape import Anything, Fields, Hooks, Key, Shape, Switch, Text, Texts, Variables, Whole
+from ostinato.config.shape import (
+    Amount,
+    Anything,
+    Fields,
+    Hooks,
+    Key,
+    Named,
+    Shape,
+    Switch,
+    Text,
+    Texts,
+    Variables,
+    Whole,
+)
 
 SCHEMA_FILE: Final = Path(__file__).with_name("settings.schema.json")
 
@@ -38,8 +51,9 @@ def _rows(fields: Fields, above: str) -> list[str]:
     rows: list[str] = []
     for key in fields.keys:
         name = above + key.name
-        if isinstance(key.shape, Fields):
-            rows.extend(_rows(key.shape, f"{name}."))
+        below = key.shape.fields if isinstance(key.shape, Named) else key.shape
+        if isinstance(below, Fields):
+            rows.extend(_rows(below, f"{name}." if below is key.shape else f"{name}.NAME."))
         elif key.name != "$schema":
             rows.append(
                 f"| `{name}` | {_words(key.shape)} | {key.meaning} | {'yes' if key.is_used else 'not yet'} |"
@@ -53,6 +67,8 @@ def _words(shape: Shape) -> str:
             return ", ".join(f"`{choice}`" for choice in choices) or "text"
         case Whole(minimum=minimum):
             return f"whole number, at least {minimum}"
+        case Amount():
+            return "number from 0"
         case Switch():
             return "`true`, `false`"
         case Texts(joins=joins, may_be_one=may_be_one):
@@ -63,20 +79,30 @@ def _words(shape: Shape) -> str:
             return "object: name to text"
         case Hooks():
             return "object: event to list"
-        case Anything() | Fields():
+        case Anything() | Fields() | Named():
             return "object"
+        case _:
+            assert_never(shape)
+
+
+def _single(shape: Text | Whole | Amount | Switch) -> dict[str, object]:
+    match shape:
+        case Text(choices=choices):
+            return {"type": "string", "enum": list(choices)} if choices else _TEXT
+        case Whole(minimum=minimum):
+            return {"type": "integer", "minimum": minimum}
+        case Amount():
+            return {"type": "number", "minimum": 0}
+        case Switch():
+            return {"type": "boolean"}
         case _:
             assert_never(shape)
 
 
 def _schema(shape: Shape) -> dict[str, object]:
     match shape:
-        case Text(choices=choices):
-            return {"type": "string", "enum": list(choices)} if choices else _TEXT
-        case Whole(minimum=minimum):
-            return {"type": "integer", "minimum": minimum}
-        case Switch():
-            return {"type": "boolean"}
+        case Text() | Whole() | Amount() | Switch():
+            return _single(shape)
         case Texts(may_be_one=may_be_one):
             return {"anyOf": [_TEXT, _TEXTS]} if may_be_one else _TEXTS
         case Variables():
@@ -89,6 +115,8 @@ def _schema(shape: Shape) -> dict[str, object]:
             return {"type": "object"} if kind == "object" else {}
         case Fields(keys=keys):
             return {"type": "object", "properties": {key.name: _property(key) for key in keys}}
+        case Named(fields=fields):
+            return {"type": "object", "additionalProperties": _schema(fields)}
         case _:
             assert_never(shape)
 

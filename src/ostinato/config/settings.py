@@ -1,7 +1,7 @@
 """The settings that the engine acts on, typed, each with its origin: "where does this come from" always has an answer."""
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeVar, cast
+from typing import Final, Literal, TypeVar, assert_never, cast
 
 import msgspec
 
@@ -30,12 +30,17 @@ class PermissionSettings(msgspec.Struct, frozen=True):
 class Settings(msgspec.Struct, frozen=True):
     """None and empty mean that no file says anything.
 
-    `hooks` is raw: event to groups `{matcher?, hooks}`. `others` holds every key that has no field here, merged;
+    `models` and `features` are plain, in the names of the files. `hooks` is raw: event to groups `{matcher?, hooks}`. `others` holds every key that has no field here, merged;
     `unknown` names those of them that are no setting this version knows.
     """
 
     permissions: PermissionSettings = PermissionSettings()
     model: Sourced[str] | None = None
+    models: Mapping[str, Mapping[str, object]] = msgspec.field(
+        default_factory=dict[str, Mapping[str, object]]
+    )
+    features: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
+    append_system_prompt: Sourced[str] | None = None
     fallback_model: Sourced[tuple[str, ...]] | None = None
     env: Mapping[str, Sourced[str]] = msgspec.field(default_factory=dict[str, Sourced[str]])
     hooks: Mapping[str, tuple[Sourced[Mapping[str, object]], ...]] = msgspec.field(
@@ -54,6 +59,9 @@ class Settings(msgspec.Struct, frozen=True):
 _FIELDS: Final = frozenset({
     "permissions",
     "model",
+    "models",
+    "features",
+    "appendSystemPrompt",
     "fallbackModel",
     "env",
     "hooks",
@@ -73,6 +81,9 @@ def settings_from(merged: Branch) -> Settings:
     return Settings(
         permissions=_permissions(_branch(merged, "permissions")),
         model=_one(merged, "model", str),
+        models=cast("Mapping[str, Mapping[str, object]]", _plain(_branch(merged, "models"))),
+        features=cast("Mapping[str, object]", _plain(_branch(merged, "features"))),
+        append_system_prompt=_one(merged, "appendSystemPrompt", str),
         fallback_model=None if fallback is None else Sourced(tuple(fallback.value), fallback.origin),
         env=_variables(_branch(merged, "env")),
         hooks=_hooks(_branch(merged, "hooks")),
@@ -101,6 +112,19 @@ def _permissions(branch: Branch) -> PermissionSettings:
 def _branch(merged: Branch, name: str) -> Branch:
     node = merged.nodes.get(name)
     return node if isinstance(node, Branch) else _EMPTY
+
+
+def _plain(node: Node) -> object:
+    """The value without its origins."""
+    match node:
+        case Sourced(value=value):
+            return value
+        case Listed(items=items):
+            return [item.value for item in items]
+        case Branch(nodes=nodes):
+            return {name: _plain(below) for name, below in nodes.items()}
+        case _:
+            assert_never(node)
 
 
 def _one(merged: Branch, name: str, kind: type[Value]) -> Sourced[Value] | None:

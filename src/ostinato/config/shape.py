@@ -21,6 +21,10 @@ class Whole(msgspec.Struct, frozen=True):
     minimum: int
 
 
+class Amount(msgspec.Struct, frozen=True):
+    """A number, not negative."""
+
+
 class Switch(msgspec.Struct, frozen=True):
     """True or false."""
 
@@ -52,7 +56,13 @@ class Fields(msgspec.Struct, frozen=True):
     keys: "tuple[Key, ...]"
 
 
-Shape: TypeAlias = Text | Whole | Switch | Texts | Variables | Hooks | Anything | Fields
+class Named(msgspec.Struct, frozen=True):
+    """An object from any name to an object with these keys."""
+
+    fields: Fields
+
+
+Shape: TypeAlias = Text | Whole | Amount | Switch | Texts | Variables | Hooks | Anything | Fields | Named
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -85,7 +95,7 @@ Report: TypeAlias = Callable[[Fault], None]
 def check(shape: Shape, value: object, key: str, report: Report) -> object | Nothing:
     """What can be used of `value`; each wrong part is reported."""
     match shape:
-        case Text() | Whole() | Switch():
+        case Text() | Whole() | Amount() | Switch():
             return _single(shape, value, key, report)
         case Texts(may_be_one=may_be_one):
             return _texts([value] if may_be_one and isinstance(value, str) else value, key, report)
@@ -97,6 +107,8 @@ def check(shape: Shape, value: object, key: str, report: Report) -> object | Not
             return value if kind == "any" or is_object(value) else _no_object(key, value, report)
         case Fields():
             return check_fields(shape, value, key, report)
+        case Named(fields=fields):
+            return _named(fields, value, key, report)
         case _:
             assert_never(shape)
 
@@ -131,7 +143,16 @@ def is_list(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list)
 
 
-def _single(shape: Text | Whole | Switch, value: object, key: str, report: Report) -> object | Nothing:
+def _named(fields: Fields, value: object, key: str, report: Report) -> dict[str, object] | Nothing:
+    if not is_object(value):
+        return _no_object(key, value, report)
+    checked = {name: check_fields(fields, part, f"{key}.{name}", report) for name, part in value.items()}
+    return {name: part for name, part in checked.items() if not isinstance(part, Nothing)}
+
+
+def _single(
+    shape: Text | Whole | Amount | Switch, value: object, key: str, report: Report
+) -> object | Nothing:
     match shape:
         case Text():
             return _text(shape, value, key, report)
@@ -139,6 +160,10 @@ def _single(shape: Text | Whole | Switch, value: object, key: str, report: Repor
             if isinstance(value, int) and not isinstance(value, bool) and value >= minimum:
                 return value
             return _wrong(key, f"is not a whole number of at least {minimum}", value, report)
+        case Amount():
+            if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+                return value
+            return _wrong(key, "is not a number from 0", value, report)
         case Switch():
             return (
                 value if isinstance(value, bool) else _wrong(key, "is not `true` or `false`", value, report)

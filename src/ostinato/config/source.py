@@ -5,12 +5,12 @@ from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
-Level = Literal["flags", "environment", "managed", "settings_flag", "local", "project", "user"]
+Level = Literal["managed", "flags", "environment", "settings_flag", "local", "project", "user"]
 
 LEVELS: Final[tuple[Level, ...]] = (
+    "managed",
     "flags",
     "environment",
-    "managed",
     "settings_flag",
     "local",
     "project",

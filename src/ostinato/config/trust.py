@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ostinato.config.layers import LOCAL_FILE
+from ostinato.config.places import LOCAL_FILE
 from ostinato.config.project_things import Things
 from ostinato.config.read_file import read_settings_file
 from ostinato.config.save_rule import Saved
