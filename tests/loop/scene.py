@@ -7,7 +7,7 @@ from pathlib import Path
 from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.abort import AbortSignal
-from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.deps import NO_PROMPTS, Deps, PromptSource, QueryParams, ResolveMentions, no_mentions
 from ostinato.loop.query import events_of
 from ostinato.loop.run import Run
 from ostinato.messages import Message, user_prompt
@@ -42,6 +42,9 @@ class Scene:
     before: Sequence[Message] = ()
     folder: Path = Path("/")
     abort: AbortSignal = field(default_factory=AbortSignal)
+    queue: PromptSource = NO_PROMPTS
+    mentions: ResolveMentions = no_mentions
+    started_for: tuple[str, ...] = ()
     events: list[Event] = field(default_factory=list[Event])
     run: Run | None = None
 
@@ -62,6 +65,7 @@ class Scene:
             settings=ModelSettings(system=("You are a test.",)),
             max_turns=self.max_turns,
             config=self.config,
+            started_for=self.started_for,
         )
 
     def deps(self) -> Deps:
@@ -71,6 +75,8 @@ class Scene:
             journal=self.journal,
             clock=FakeClock(),
             ids=CountingIds(),
+            queue=self.queue,
+            mentions=self.mentions,
         )
 
     async def play(self) -> list[Event]:

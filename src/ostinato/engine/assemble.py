@@ -13,6 +13,7 @@ from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.options import Options
 from ostinato.engine.prompt import system_blocks
+from ostinato.engine.prompt_queue import PromptQueue, pending_prompts
 from ostinato.engine.query_engine import QueryEngine, Setting
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.session import Session, open_session, opened_history, spill_folder
@@ -107,8 +108,16 @@ async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
         data_root=ground.data_root,
     )
     around = await surroundings_of(sources, facts, with_instructions=options.instructions)
+    queue = PromptQueue(session.journal.write, ids.uuid, pending_prompts(session.records))
     deps = Deps(
-        ground.chosen.model.stream, gate, session.journal, clock, ids, collect_attachments=around.collect
+        ground.chosen.model.stream,
+        gate,
+        session.journal,
+        clock,
+        ids,
+        collect_attachments=around.collect,
+        queue=queue,
+        mentions=around.mentions,
     )
     setting = _setting(options, ground, workspace, files, around.user_context)
     started = SessionStarted(session.session_id, str(ground.cwd), facts.id, VERSION)
@@ -117,6 +126,7 @@ async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
         deps,
         opened_history(session, started),
         mentions=around.mentions,
+        queue=queue,
         close_session=session.journal.close,
         close_model=ground.chosen.aclose,
     )

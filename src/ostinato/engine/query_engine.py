@@ -7,6 +7,7 @@ import anyio
 import msgspec
 
 from ostinato.codec import sanitise
+from ostinato.engine.prompt_queue import PromptQueue
 from ostinato.engine.result_account import ResultAccount
 from ostinato.engine.surroundings import Mentions
 from ostinato.engine.written import WrittenRecords
@@ -54,12 +55,15 @@ class QueryEngine:
         history: History,
         *,
         mentions: Mentions,
+        queue: PromptQueue,
         close_session: Callable[[], None],
         close_model: Callable[[], Awaitable[None]],
     ) -> None:
         self.setting = setting
         self.history = history
         self._deps = deps
+        self.queue = queue
+        queue.on_now(lambda: self.interrupt("interrupt"))
         self._mentions = mentions
         self._close_session = close_session
         self._close_model = close_model

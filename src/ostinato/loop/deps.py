@@ -48,11 +48,8 @@ class PromptSource(Protocol):
         ...
 
 
-class ResolveMentions(Protocol):
-    async def __call__(self, prompt: str, view: Sequence[Message], /) -> Sequence[Message]:
-        """What belongs right after a prompt because it names files; `view` is the conversation before it."""
-        ...
-
+ResolveMentions = Callable[[str, Sequence[Message]], Awaitable[Sequence[Message]]]
+"""What belongs right after a prompt because it names files, given the prompt and the conversation before it."""
 
 Emit = Callable[[Sequence[Event]], Awaitable[None]]
 """Hands a batch to the consumer; waits while the consumer is behind."""
