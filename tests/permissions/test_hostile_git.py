@@ -173,6 +173,20 @@ def test_a_repository_that_names_a_program_is_asked_about_with_the_setting(tmp_p
     assert outcome(bash("ls", tmp_path)) == "Allow"
 
 
+def test_git_behind_cd_is_judged_by_the_repository_it_comes_to(tmp_path: Path):
+    quiet, hostile = tmp_path / "quiet", tmp_path / "hostile"
+    for root in (tmp_path, quiet, hostile):
+        root.mkdir(exist_ok=True)
+        repository(root)
+    KINDS["diff.external"](hostile, "x")
+    (tmp_path / "folder").mkdir()
+    assert outcome(bash("cd folder && git diff", tmp_path)) == "Allow"
+    assert outcome(bash("cd quiet && git diff", tmp_path)) == "Allow"
+    assert outcome(bash("cd hostile && git diff", tmp_path)) == "Ask"
+    assert outcome(bash("git diff; cd hostile && git diff", tmp_path)) == "Ask"
+    assert outcome(bash("cd later && git diff", tmp_path)) == "Ask"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -18,6 +18,9 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS: Final[Mapping[str, Subcommand]] = MappingProxyType({
+    "permissions": Subcommand(
+        "ostinato.cli.permissions_command:permissions", "what the rules say about a command, without running it"
+    ),
     "local": Subcommand("ostinato.cli.local_command:local", "models that run on this machine"),
 })
 

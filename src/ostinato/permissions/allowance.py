@@ -7,6 +7,7 @@ that it is.
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.rule_matching import command_matches, covers_paths_of, input_matches, name_matches
@@ -64,17 +65,17 @@ def covering_rule(allowance: Allowance) -> Rule | None:
 
 def is_settled(effect: CommandEffects, *, allowance: Allowance) -> bool:
     """Whether this one command needs no question."""
-    return _settling(effect, allowance) is not None
+    return settling_rules(effect, allowance) is not None
 
 
 def _rule_for_shell(allowance: Allowance) -> Rule | None:
-    settled = [_settling(effect, allowance) for effect in allowance.paths.effects]
+    settled = [settling_rules(effect, allowance) for effect in allowance.paths.effects]
     if None in settled:
         return None
     return next((rule for rules in settled for rule in rules or ()), None)
 
 
-def _settling(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
+def settling_rules(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
     """The rules that settle one command (none are needed for what only reads), or None when it stays open."""
     paths = allowance.paths
     if effect.problem:
@@ -86,6 +87,20 @@ def _settling(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] 
     redirected = _rules_for_redirections(effect, allowance)
     commanded = _rules_for_command(effect, allowance)
     return None if redirected is None or commanded is None else commanded + redirected
+
+
+def covering_command_rules(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...]:
+    """The rules that settle the command itself, its redirections aside; empty when it stays open or needs none."""
+    return () if effect.problem else _rules_for_command(effect, allowance) or ()
+
+
+def open_redirection(effect: CommandEffects, allowance: Allowance) -> Path | None:
+    """The first path of a redirection that nothing allows."""
+    for path in effect.redirected:
+        alone = replace(effect, redirected=(path,))
+        if _rules_for_redirections(alone, allowance) is None:
+            return path
+    return None
 
 
 def _rules_for_redirections(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:

@@ -10,7 +10,7 @@ from ostinato.permissions.protected_paths import is_protected
 from ostinato.permissions.rule_matching import path_rule_matches
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.shell_command import Proven
-from ostinato.permissions.shell_effects import CommandEffects, Folders, effects_of
+from ostinato.permissions.shell_effects import CommandEffects, Folders, effects_of, reached_folders
 from ostinato.permissions.verdict import CallFacts
 
 
@@ -68,15 +68,19 @@ def paths_of(call: CallFacts) -> CallPaths:
     if not isinstance(call.shell, Proven):
         return CallPaths(call, ())
     text = str(call.input.get("command", ""))
-    folders = Folders((call.cwd,), call.home, is_git_quiet=not call.repository_problem)
-    return CallPaths(call, effects_of(call.shell.commands, text, folders))
+    start = Folders((call.cwd,), call.home, repository_problem=call.repository_problem)
+    return CallPaths(call, effects_of(call.shell.commands, text, start))
 
 
-def names_git(call: CallFacts) -> bool:
-    """Whether a proven shell text runs git, so that the repository's own settings matter."""
+def git_folders(call: CallFacts) -> tuple[Path, ...]:
+    """The folders in which a shell text may run git, so that the settings of the repositories there matter."""
     if not isinstance(call.shell, Proven):
-        return False
-    return any("git" in (word or "") for command in call.shell.commands for word in command.argv)
+        return ()
+    commands = call.shell.commands
+    if not any("git" in (word or "") for command in commands for word in command.argv):
+        return ()
+    text = str(call.input.get("command", ""))
+    return reached_folders(commands, text, Folders((call.cwd,), call.home)).possible
 
 
 def mentioned_paths(call: CallFacts) -> frozenset[Path]:

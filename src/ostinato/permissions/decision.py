@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from ostinato.permissions.allowance import (
     Allowance,
+    covering_command_rules,
     covering_rule,
     is_settled,
     only_reads,
+    open_redirection,
     reads_inside,
     stays_inside,
 )
@@ -40,7 +42,11 @@ NETWORK_TOOLS = frozenset({"WebFetch", "WebSearch"})
 
 def decide(call: CallFacts, policy: Policy) -> Verdict:
     """What the rules and the mode say about this call. A pure function; it does not raise."""
-    paths = paths_of(call)
+    return decide_paths(paths_of(call), policy)
+
+
+def decide_paths(paths: CallPaths, policy: Policy) -> Verdict:
+    """The same for a call whose effects are worked out already, or for one of its commands alone."""
     verdict = _decide(paths, policy)
     if not isinstance(verdict, Ask):
         return verdict
@@ -155,6 +161,11 @@ def _shell_without_a_rule(paths: CallPaths, allowance: Allowance) -> Verdict:
     shown = command_text(open_effect.command).replace("\x00", "…") or "a redirection"
     if only_reads(open_effect):
         return _ask("outside", "workspace", "built in", f"`{shown}` reads outside the workspace")
-    is_git = open_effect.chain[-1].argv[:1] == ("git",)
-    why = f", and {paths.call.repository_problem}" if is_git and paths.call.repository_problem else ""
-    return _ask("no_rule", "", "default", f"no rule covers `{shown}`{why}")
+    if covering_command_rules(open_effect, allowance):
+        path = open_redirection(open_effect, allowance)
+        verb = "writing" if path in open_effect.writes else "reading"
+        return _ask(
+            "no_rule", "", "default", f"no rule covers {verb} `{path}` by the redirection of `{shown}`"
+        )
+    doubt = f", and {open_effect.doubt}" if open_effect.doubt else ""
+    return _ask("no_rule", "", "default", f"no rule covers `{shown}`{doubt}")

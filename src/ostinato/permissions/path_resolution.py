@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ostinato.permissions.call_paths import mentioned_paths, names_git
+from ostinato.permissions.call_paths import git_folders, mentioned_paths
 from ostinato.permissions.repository_settings import repository_problem
 from ostinato.permissions.verdict import CallFacts
 
@@ -21,8 +21,18 @@ WILDCARDS = frozenset("*?[")
 
 def looked_up(call: CallFacts) -> CallFacts:
     """The call with everything that the decision needs to know of the file system."""
-    problem = repository_problem(call.cwd) if names_git(call) else ""
-    return replace(call, resolved=resolve_paths(mentioned_paths(call)), repository_problem=problem)
+    return replace(
+        call, resolved=resolve_paths(mentioned_paths(call)), repository_problem=_problem_of_git(call)
+    )
+
+
+def _problem_of_git(call: CallFacts) -> str:
+    for folder in git_folders(call):
+        if folder != call.cwd and not folder.is_dir():
+            return f"`{folder}` is not there yet, so nobody knows which repository it will be"
+        if problem := repository_problem(folder):
+            return problem
+    return ""
 
 
 def resolve_paths(paths: Iterable[Path]) -> Mapping[Path, tuple[Path, ...]]:

@@ -24,7 +24,7 @@ Hit = Literal["yes", "maybe", "no"]
 
 def find_restriction(paths: CallPaths, rules: tuple[Rule, ...]) -> Deny | Ask | None:
     """A deny before an ask, a certain one before a possible one; of equals the first rule."""
-    hits = [(rule, _hit(rule, paths)) for rule in rules if rule.behaviour != "allow"]
+    hits = restricting_rules(paths, rules)
     for rule, hit in hits:
         if rule.behaviour == "deny" and hit == "yes":
             return Deny(_reason(rule, f"the deny rule `{rule}` of {rule.source} covers it"))
@@ -35,6 +35,11 @@ def find_restriction(paths: CallPaths, rules: tuple[Rule, ...]) -> Deny | Ask | 
         if hit == "maybe":
             return Ask(_reason(rule, f"the {rule.behaviour} rule `{rule}` of {rule.source} may cover it"))
     return None
+
+
+def restricting_rules(paths: CallPaths, rules: tuple[Rule, ...]) -> tuple[tuple[Rule, Hit], ...]:
+    """Every deny and ask rule with how it meets the call, in the order of the rules."""
+    return tuple((rule, _hit(rule, paths)) for rule in rules if rule.behaviour != "allow")
 
 
 def _reason(rule: Rule, text: str) -> DecisionReason:

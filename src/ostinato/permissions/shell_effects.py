@@ -34,7 +34,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     that come from redirections. `mentions` are all its words
     read as paths: for a program that is not known, any of them may be written. `is_known` says that `reads` and
     `writes` are complete; `is_read_only` that nothing but its redirections writes. `problem` says why the files
-    cannot be told, "" if they can.
+    cannot be told, "" if they can; `doubt` why a command is not known to only read that otherwise would be.
     """
 
     command: SimpleCommand
@@ -47,18 +47,19 @@ class CommandEffects(msgspec.Struct, frozen=True):
     is_read_only: bool = False
     changes_git_settings: bool = False
     problem: str = ""
+    doubt: str = ""
 
 
 class Folders(msgspec.Struct, frozen=True):
     """Every folder a command of the text could run in, and why that is not certain ("" if it is).
 
-    `is_git_quiet`: in the first of them git starts no program of the repository's choice when it only looks.
+    `repository_problem` says why git in one of them may start a program of the repository's choice when it only looks.
     """
 
     possible: tuple[Path, ...]
     home: Path
     problem: str = ""
-    is_git_quiet: bool = True
+    repository_problem: str = ""
 
     def paths(self, words: tuple[str, ...]) -> tuple[Path, ...]:
         """The words as absolute paths. `~` is read both as the home folder and as a name, for quotes are gone."""
@@ -72,11 +73,12 @@ class Folders(msgspec.Struct, frozen=True):
 
 def effects_of(commands: tuple[SimpleCommand, ...], text: str, start: Folders) -> tuple[CommandEffects, ...]:
     """The effects of every command of a text that starts in the folder of `start`."""
-    folders = _folders(commands, text, start)
+    folders = reached_folders(commands, text, start)
     return tuple(_effects(command, folders) for command in commands)
 
 
-def _folders(commands: tuple[SimpleCommand, ...], text: str, folders: Folders) -> Folders:
+def reached_folders(commands: tuple[SimpleCommand, ...], text: str, folders: Folders) -> Folders:
+    """Where the text may come to with its `cd`s."""
     for command in commands:
         chain = commands_run_by(command)
         for link in (command,) if isinstance(chain, Unprovable) else chain:
@@ -132,6 +134,7 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
         mentions=mentions,
         changes_git_settings=git_settings,
         problem=problem,
+        doubt=folders.repository_problem if last.argv[:1] == ("git",) else "",
     )
     looked_at = _looked_at(command, last, folders)
     if looked_at is not None:
@@ -174,8 +177,8 @@ def _looked_at(command: SimpleCommand, last: SimpleCommand, folders: Folders) ->
     if last.argv[:1] == ("cd",):
         target = _cd_target(last)
         return None if target is None else (target,)
-    if last.argv[:1] == ("git",) and (len(folders.possible) > 1 or not folders.is_git_quiet):
-        return None  # another folder means another configuration, which can name programs
+    if folders.repository_problem and last.argv[:1] == ("git",):
+        return None
     without_redirects = SimpleCommand(command.argv, (), command.env, command.globs)
     return paths_read_by(without_redirects) if command.argv else None
 

@@ -24,7 +24,8 @@ class CallFacts(msgspec.Struct, frozen=True):
     `reads` and `writes` are the absolute paths of file tools; a shell's are found from `shell`. `roots` are the
     workspace's folders as real paths. `resolved` tells where each path of `mentioned_paths(call)` leads; what is
     missing there counts as unknown. `is_read_only` is the tool's own word and counts only for built-in tools.
-    `repository_problem` says why git in `cwd` may start a program when it only looks, "" if it does not.
+    `repository_problem` says why git, in a folder it may run in, may start a program when it only looks; "" if it
+    does not.
     """
 
     tool_name: str

@@ -1,0 +1,94 @@
+"""`ostinato permissions`: what the rules say, asked without running anything."""
+
+import os
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+
+from ostinato.cli.exit_codes import DONE
+from ostinato.cli.flags import Flags, PermissionMode
+from ostinato.cli.options import options_from
+from ostinato.cli.standard_streams import say
+from ostinato.engine.options import Options
+from ostinato.permissions.call_report import CallReport, report_call
+from ostinato.permissions.report_text import report_text
+from ostinato.permissions.rules import parse_rule
+from ostinato.permissions.typed_call import typed_call
+from ostinato.permissions.verdict import Policy
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+def permissions() -> None:
+    """What the permission rules say."""
+
+
+@permissions.command("explain")
+@click.argument("what")
+@click.option("--tool", default="Bash", metavar="NAME", show_default=True, help="The tool that WHAT is for.")
+@click.option(
+    "--permission-mode", type=click.Choice(get_args(PermissionMode)), default=None, help="As if in this mode."
+)
+@click.option(
+    "--allowed-tools", "--allowedTools", multiple=True, metavar="RULES", help="As if with these allow rules."
+)
+@click.option(
+    "--disallowed-tools",
+    "--disallowedTools",
+    multiple=True,
+    metavar="RULES",
+    help="As if with these deny rules.",
+)
+@click.option(
+    "--add-dir",
+    "add_dirs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="As if with one more folder.",
+)
+@click.option("--cwd", type=click.Path(path_type=Path), help="As if in this folder.")
+@click.option("--json", "is_json", is_flag=True, help="The report as one JSON object.")
+def explain_command(
+    *,
+    what: str,
+    tool: str,
+    permission_mode: PermissionMode | None,
+    is_json: bool,
+    allowed_tools: tuple[str, ...],
+    disallowed_tools: tuple[str, ...],
+    add_dirs: tuple[Path, ...],
+    cwd: Path | None,
+) -> int:
+    """Say how the call WHAT is read, which rule decides about each part of it, and what would allow it. Nothing runs.
+
+    WHAT is a shell command; with --tool a path, an address, or the tool's input as a JSON object.
+    """
+    flags = Flags(
+        permission_mode=permission_mode or "default",
+        allowed_tools=allowed_tools,
+        disallowed_tools=disallowed_tools,
+        add_dirs=add_dirs,
+        cwd=cwd,
+    )
+    report = report_on(tool, what, options_from(flags))
+    say(report_json(report) if is_json else report_text(report))
+    return DONE
+
+
+def report_on(tool: str, what: str, options: Options) -> CallReport:
+    """The report on a typed call under these options. Raises UsageError, ConfigurationError."""
+    folders = tuple(
+        Path(os.path.realpath(folder.expanduser())) for folder in (options.cwd, *options.add_dirs)
+    )
+    rules = (
+        *(parse_rule(rule, "allow", "allowed tools") for rule in options.allowed_tools),
+        *(parse_rule(rule, "deny", "disallowed tools") for rule in options.disallowed_tools),
+    )
+    call = typed_call(tool, what, cwd=folders[0], roots=folders, home=Path.home())
+    return report_call(call, Policy(options.permission_mode or "default", rules))
+
+
+def report_json(report: CallReport) -> str:
+    """One object, in the names of `CallReport`."""
+    return msgspec.json.format(msgspec.json.encode(report, enc_hook=str), indent=2).decode() + "\n"
