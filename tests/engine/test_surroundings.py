@@ -8,6 +8,7 @@ import pytest
 
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
+from ostinato.journal.places import project_folder
 from ostinato.messages import Image, Text, ToolResult
 from ostinato.ports import ModelRequest
 from ostinato.testing import SCRIPTED_FACTS, Reply, ScriptedModel, call, say
@@ -129,3 +130,18 @@ async def test_a_mentioned_image_is_sent_to_a_model_that_takes_images(work: Path
     model = ScriptedModel(Reply(say("a dot")))
     await play(options(work, model), "what is @dot.png")
     assert any(isinstance(block, Image) for block in model.requests[0].messages[-1].content)
+
+
+async def test_a_note_of_an_earlier_session_that_fits_the_prompt_is_in_the_request_after_the_tools(
+    work: Path,
+):
+    root = work.parent / "home" / ".ostinato"
+    notes = project_folder(root, work) / "memory"
+    notes.mkdir(parents=True)
+    (notes / "release.md").write_text("---\ndescription: how a release is made\n---\nRun make release.\n")
+    rounds = 20  # the folder is read in a thread, which is long done by then
+    looks = [Reply(call("Read", f"t{n}", file_path=str(work / "a.txt"))) for n in range(rounds)]
+    model = ScriptedModel(*looks, Reply(say("ok")))
+    await play(options(work, model), "please make a release")
+    assert "Run make release." not in heard(model.requests[0])
+    assert heard(model.requests[-1]).count("Run make release.") == 1

@@ -116,6 +116,7 @@ async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
         clock,
         ids,
         collect_attachments=around.collect,
+        prefetch=around.prefetch,
         queue=queue,
         mentions=around.mentions,
     )

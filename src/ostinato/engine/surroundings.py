@@ -16,7 +16,8 @@ from ostinato.attachments.instruction_text import instructions_context
 from ostinato.attachments.load_instructions import load_instructions
 from ostinato.engine.prompt import user_context
 from ostinato.engine.seen_files import SeenFiles
-from ostinato.loop.deps import no_attachments
+from ostinato.journal.places import project_folder
+from ostinato.loop.deps import Prefetch, no_attachments
 from ostinato.messages import Message
 from ostinato.ports import Clock, CollectAttachments, Ids, ModelFacts, Workspace
 
@@ -25,12 +26,15 @@ Mentions = Callable[[str, Sequence[Message]], Awaitable[Sequence[Message]]]
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """`user_context` is put before the messages at call time; `collect` runs after tools, `mentions` with each prompt."""
+    """`user_context` is put before the messages at call time; `collect` runs after tools, `mentions` with each prompt,
+    `prefetch` beside the first model call.
+    """
 
     user_context: str
     instructions: LoadedInstructions
     collect: CollectAttachments
     mentions: Mentions
+    prefetch: Prefetch | None = None
 
 
 class Sources(msgspec.Struct, frozen=True):
@@ -62,6 +66,7 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
         loaded,
         _collectors(sources, loaded, places, told.date()),
         _mentions(sources, facts),
+        _recall(sources),
     )
 
 
@@ -100,6 +105,18 @@ def _mentions(sources: Sources, facts: ModelFacts) -> Mentions:
         return await mention_attachments(prompt, view, setting)
 
     return mentioned
+
+
+def _recall(sources: Sources) -> Prefetch | None:
+    """Recalling notes of earlier sessions; None when this project has none."""
+    if sources.data_root is None:
+        return None
+    folder = project_folder(sources.data_root, sources.workspace.cwd) / "memory"
+    if not folder.is_dir():
+        return None
+    from ostinato.attachments.memory_recall import MemoryRecall, RecallSources
+
+    return MemoryRecall(RecallSources(folder, sources.files, sources.clock, sources.ids))
 
 
 async def _no_mentions(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
