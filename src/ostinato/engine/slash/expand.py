@@ -1,0 +1,124 @@
+"""A command file and its arguments become the prompt: places filled, shell lines run, rights given.
+
+What a project's file would run or allow counts only where a person trusted this very file. If a shell line may not run,
+nothing is sent: a prompt with a hole in it is not what was asked for.
+"""
+
+from typing import Final, assert_never
+
+from ostinato.config.trust import Trusted
+from ostinato.engine.slash.arguments import Arguments, Unsafe, in_shell, in_text, read_arguments
+from ostinato.engine.slash.command_file import CommandFile
+from ostinato.engine.slash.reply import Expanded, SlashReply, refusal
+from ostinato.engine.slash.scene import SlashScene
+from ostinato.engine.slash.shell_lines import (
+    MAX_LINES,
+    MAX_TOTAL_CHARACTERS,
+    NotRun,
+    run_shell_line,
+)
+from ostinato.engine.slash.shown_text import shown_line, shown_path
+from ostinato.engine.slash.template import Place, Plain, ShellLine, read_template, takes_arguments
+
+MAX_PROMPT_CHARACTERS: Final = 1_000_000
+_SHOWN_LINE_CHARACTERS: Final = 200
+
+
+async def expand(command: CommandFile, raw_arguments: str, scene: SlashScene) -> Expanded | SlashReply:
+    """The prompt, or why there is none; then nothing was sent."""
+    parts = read_template(command.body)
+    arguments = read_arguments(raw_arguments)
+    lines = [part for part in parts if isinstance(part, ShellLine)]
+    has_rights = has_rights_of_its_own(command, scene)
+    if lines and not has_rights:
+        return _untrusted(command, len(lines))
+    if len(lines) > MAX_LINES:
+        return refusal(f"`/{command.name}` has {len(lines)} shell lines; at most {MAX_LINES} are run")
+    prompt, written = list[str](), list[str]()
+    left_characters = MAX_TOTAL_CHARACTERS
+    for part in parts:
+        match part:
+            case Plain(text):
+                prompt.append(text)
+                written.append(text)
+            case Place():
+                prompt.append(in_text(part, arguments))
+                written.append(prompt[-1])
+            case ShellLine():
+                output = await _output(command, part, arguments, scene)
+                if isinstance(output, SlashReply):
+                    return output
+                prompt.append(_cut(output, left_characters))
+                left_characters = max(0, left_characters - len(output))
+            case _:
+                assert_never(part)
+    if arguments.raw and not takes_arguments(parts):
+        behind = f"\n\nARGUMENTS: {arguments.raw}"
+        prompt.append(behind)
+        written.append(behind)
+    return _expanded(command, "".join(prompt), "".join(written), scene)
+
+
+def has_rights_of_its_own(command: CommandFile, scene: SlashScene) -> bool:
+    """Whether its shell lines, allowed tools and model count: the user's own do, a project's only as it was trusted."""
+    if command.scope == "user":
+        return True
+    if not isinstance(scene.trust, Trusted):
+        return False
+    # The digest of the bytes that were read, so that no later look at the file can be another one.
+    recorded = scene.trust.things.digests.get(command.thing)
+    return recorded is not None and command.digest in recorded.split()
+
+
+async def _output(
+    command: CommandFile, line: ShellLine, arguments: Arguments, scene: SlashScene
+) -> str | SlashReply:
+    text = in_shell(line.parts, arguments)
+    if isinstance(text, Unsafe):
+        shown = shown_line(text.argument, _SHOWN_LINE_CHARACTERS)
+        return refusal(
+            f"the argument `{shown}` cannot be put safely into a shell line of `/{command.name}`; nothing was run or sent",
+            hint="leave out quotes, `$`, `;` and the like",
+        )
+    ran = await run_shell_line(text, command.rules, scene)
+    if isinstance(ran, NotRun):
+        shown = shown_line(text, _SHOWN_LINE_CHARACTERS)
+        return refusal(
+            f"`/{command.name}` was not sent, for its shell line `{shown}` did not run: {shown_line(ran.reason, 500)}",
+            hint=ran.hint,
+        )
+    return ran.text
+
+
+def _untrusted(command: CommandFile, count: int) -> SlashReply:
+    return refusal(
+        f"`/{command.name}` would run {count} shell {'line' if count == 1 else 'lines'} of this project, and the project, "
+        "or this file as it is now, is not trusted; nothing was run or sent",
+        hint=f"read `{shown_path(command.path)}`, then trust the folder with `ostinato trust`",
+    )
+
+
+def _expanded(command: CommandFile, prompt: str, written: str, scene: SlashScene) -> Expanded | SlashReply:
+    if len(prompt) > MAX_PROMPT_CHARACTERS:
+        return refusal(
+            f"`/{command.name}` makes a prompt of {len(prompt):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are sent"
+        )
+    if not prompt.strip():
+        return refusal(f"`/{command.name}` makes an empty prompt")
+    if has_rights_of_its_own(command, scene):
+        return Expanded(prompt, command.rules, command.model, written)
+    notices = (
+        (
+            f"what `/{command.name}` allows, and its model, do not count: this project, or the file as it is now, "
+            "is not trusted",
+        )
+        if command.rules or command.model
+        else ()
+    )
+    return Expanded(prompt, mentioned_in=written, notices=notices)
+
+
+def _cut(output: str, left_characters: int) -> str:
+    if len(output) <= left_characters:
+        return output
+    return f"{output[:left_characters]}\n[cut: the shell lines of one command give at most {MAX_TOTAL_CHARACTERS} characters]"

@@ -1,0 +1,70 @@
+"""`/help`: every command there is, what it does and where it comes from, and every command file that cannot be used."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+from anyio import to_thread
+
+from ostinato.engine.slash.builtin import Builtin
+from ostinato.engine.slash.find_commands import FoundCommands, find_commands
+from ostinato.engine.slash.near_names import did_you_mean, near_names
+from ostinato.engine.slash.reply import SlashReply, refusal
+from ostinato.engine.slash.scene import SlashScene
+from ostinato.engine.slash.shown_text import shown_line, shown_path
+
+_DESCRIPTION_CHARACTERS: Final = 100
+_MAX_PROBLEMS: Final = 20
+
+
+class CommandEntry(msgspec.Struct, frozen=True):
+    """One line of the list. `origin` is `built in`, `project` or `user`."""
+
+    name: str
+    description: str
+    origin: str
+    argument_hint: str = ""
+
+
+def command_entries(builtins: Sequence[Builtin], found: FoundCommands) -> tuple[CommandEntry, ...]:
+    """What may be typed, the built-in ones first; a file that lost its plain name is there under its qualified one."""
+    entries = [CommandEntry(one.name, one.description, "built in", one.argument_hint) for one in builtins]
+    taken = {name for one in builtins for name in (one.name, *one.aliases)}
+    for command in found.commands:
+        name = command.qualified_name if command.name.casefold() in taken else command.name
+        taken.add(command.name.casefold())
+        entries.append(CommandEntry(name, command.description, command.scope, command.argument_hint))
+    return tuple(entries)
+
+
+async def answer_help(scene: SlashScene, arguments: str, builtins: Sequence[Builtin]) -> SlashReply:
+    found = await to_thread.run_sync(find_commands, scene.places)
+    entries = command_entries(builtins, found)
+    if not arguments:
+        return SlashReply("".join((*_lines(entries), *_problems(found, scene))))
+    wanted = arguments.removeprefix("/")
+    entry = next((one for one in entries if one.name == wanted), None)
+    if entry is not None:
+        return SlashReply(
+            f"/{entry.name} {entry.argument_hint}".rstrip() + f"\n{entry.description} ({entry.origin})\n"
+        )
+    near = did_you_mean(f"/{name}" for name in near_names(wanted, (one.name for one in entries)))
+    return refusal(f"there is no command `/{shown_line(wanted, 40)}`", hint=near or "`/help` lists them")
+
+
+def _lines(entries: Sequence[CommandEntry]) -> Iterable[str]:
+    named = [(f"/{one.name} {one.argument_hint}".rstrip(), one) for one in entries]
+    width = min(32, max(len(name) for name, _ in named))
+    for name, one in named:
+        origin = "" if one.origin == "built in" else f" ({one.origin})"
+        yield f"{name:{width}}  {shown_line(one.description, _DESCRIPTION_CHARACTERS)}{origin}\n"
+    yield "\nA space before the slash sends the line to the model.\n"
+
+
+def _problems(found: FoundCommands, scene: SlashScene) -> Iterable[str]:
+    if found.problems:
+        yield "\nleft out or worth a look\n"
+    for problem in found.problems[:_MAX_PROBLEMS]:
+        yield f"  {shown_path(problem.path, scene.places.home)}: {shown_line(problem.reason, 300)}\n"
+    if len(found.problems) > _MAX_PROBLEMS:
+        yield f"  and {len(found.problems) - _MAX_PROBLEMS} more\n"

@@ -1,0 +1,35 @@
+"""`/model`: which model answers, and another one from the next prompt on."""
+
+from typing import Final
+
+from ostinato.engine.slash.near_names import did_you_mean, near_names
+from ostinato.engine.slash.reply import SlashReply
+from ostinato.engine.slash.scene import SlashScene
+from ostinato.engine.slash.shown_text import shown_line
+from ostinato.ports import ModelFacts
+
+_NAME_CHARACTERS: Final = 200
+
+
+async def answer_model(scene: SlashScene, arguments: str) -> SlashReply:
+    """Raises ConfigurationError for a name that is no model's; it names the nearest."""
+    if not arguments:
+        return SlashReply(_account(scene.model))
+    facts = await scene.set_model(arguments)
+    return SlashReply(f"from the next prompt on: {_account(facts)}{_doubt(facts)}")
+
+
+def _account(facts: ModelFacts) -> str:
+    name = shown_line(f"{facts.provider}/{facts.id}", _NAME_CHARACTERS)
+    return f"{name} ({facts.context_window:,} tokens of context)\n"
+
+
+def _doubt(facts: ModelFacts) -> str:
+    """A provider may have any model, so a name that we do not know is taken, and said to be unknown."""
+    from ostinato.providers.catalogue import MODELS  # ruff: ignore[import-outside-top-level] - only this command needs it
+
+    ids = [one.id for one in MODELS if one.provider == facts.provider]
+    if facts.provider in {"local", "scripted"} or any(facts.id.startswith(one) for one in ids):
+        return ""
+    question = did_you_mean(near_names(facts.id, ids))
+    return f"note: nothing is known of this model, its price included{'; ' + question if question else ''}\n"

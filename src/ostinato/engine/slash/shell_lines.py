@@ -1,0 +1,59 @@
+"""The shell lines of a command: each asked at the permission gate like a call of the model's, then run with a deadline."""
+
+from typing import Final
+
+import msgspec
+
+from ostinato.engine.slash.scene import SlashScene
+from ostinato.loop.abortable import unless_aborted
+from ostinato.permissions.rules import Rule
+from ostinato.ports import Denied, PermissionQuery
+from ostinato.tool import Tool, ToolContext, ToolOutcome, find_tool
+
+TIMEOUT_MS: Final = 60_000
+MAX_LINES: Final = 20
+MAX_TOTAL_CHARACTERS: Final = 200_000
+"""Of all output that goes into one prompt; a line's own is bounded by the Bash tool."""
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """`text` is the bounded output, with the exit code or the deadline said if it failed."""
+
+    text: str
+
+
+class NotRun(msgspec.Struct, frozen=True):
+    """Nothing was run, or it was interrupted; `reason` says why, `hint` what to do."""
+
+    reason: str
+    hint: str = ""
+
+
+async def run_shell_line(command: str, rules: tuple[Rule, ...], scene: SlashScene) -> Ran | NotRun:
+    """Ask, then run. The whole line is judged, with the arguments in it."""
+    tool = find_tool(scene.tools, "Bash")
+    if tool is None:
+        return NotRun("this conversation has no Bash tool")
+    outcome = await unless_aborted(
+        scene.abort,
+        lambda: _asked_and_run(tool, command, rules, scene),
+        otherwise=NotRun("it was interrupted"),
+    )
+    if isinstance(outcome, NotRun):
+        return outcome
+    text = outcome.content if isinstance(outcome.content, str) else ""
+    return Ran(text)
+
+
+async def _asked_and_run(
+    tool: Tool, command: str, rules: tuple[Rule, ...], scene: SlashScene
+) -> ToolOutcome | NotRun:
+    call_id = scene.uuid()
+    given = {"command": command, "timeout": TIMEOUT_MS}
+    query = PermissionQuery(tool, call_id, given, scene.workspace, scene.abort)
+    answer = await scene.with_rules(rules).decide(query)
+    if isinstance(answer, Denied):
+        return NotRun(answer.reason.text, "`/permissions` shows what is allowed")
+    context = ToolContext(call_id, scene.workspace, scene.files, scene.abort, lambda _text: None)
+    done = await tool.call(answer.updated_input or given, context)
+    return ToolOutcome(done) if isinstance(done, str) else done
