@@ -93,12 +93,21 @@ def forget_trust(data_root: Path | None, project_root: Path) -> Kept | NotKept:
     return _change(data_root, project_root, lambda _: None)
 
 
-def renew_trust(data_root: Path | None, project_root: Path, saved: Saved) -> Kept | NotKept:
-    """After our own `save_rules`: the trust of the file goes from what it was to what was written, if it was trusted."""
+def renew_trust(
+    data_root: Path | None, project_root: Path, saved: Saved, *, is_first: bool = False
+) -> Kept | NotKept:
+    """After our own `save_rules`: the trust of the file goes from what it was to what was written, if it was trusted.
+
+    `is_first`: the project supplied nothing before, so the yes to this rule is a yes to the file that was made for it.
+    """
     name = str(LOCAL_FILE)
 
     def renewed(recorded: Mapping[str, str] | None) -> Mapping[str, str] | None:
-        if recorded is None or saved.after is None or recorded.get(name) != saved.before:
+        if saved.after is None:
+            return recorded
+        if recorded is None:
+            return {name: saved.after} if is_first and saved.before is None else None
+        if recorded.get(name) != saved.before:
             return recorded
         return {**recorded, name: saved.after}
 

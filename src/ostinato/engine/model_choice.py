@@ -36,7 +36,7 @@ def choose_model(options: Options, environment: Mapping[str, str], *, models_fol
         return _local(name, models_folder)
     from ostinato.providers.connect import model_from_environment
 
-    model = model_from_environment(name, environment, options.model_overrides)
+    model = model_from_environment(name, environment, options.model_overrides, models=options.models)
     return ChosenModel(model, model.aclose)
 
 

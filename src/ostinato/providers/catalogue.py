@@ -140,13 +140,13 @@ MODELS: tuple[ModelFacts, ...] = (
 )
 
 
-class PriceOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars per million tokens."""
+class PriceOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """US dollars per million tokens; what is left out stays as it is, and is 0 where nothing is known."""
 
-    input: float
-    output: float
-    cache_read: float = 0.0
-    cache_write: float = 0.0
+    input: float | msgspec.UnsetType = msgspec.UNSET
+    output: float | msgspec.UnsetType = msgspec.UNSET
+    cache_read: float | msgspec.UnsetType = msgspec.UNSET
+    cache_write: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class FactOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -195,6 +195,20 @@ def facts_of(name: str, overrides: Mapping[str, Any] | None = None) -> ModelFact
     )
     facts = replace(known, id=model) if known else _unknown_facts(provider, model)
     return _overridden(facts, overrides or {}, name)
+
+
+def overrides_of(name: str, models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What `models` says of `provider/model`: by its full name, an alias, the model's own name or the undated one. Where
+    several keys mean it, the later one wins.
+    """
+    provider, _, model = name.partition("/")
+    found: dict[str, Any] = {}
+    for key, facts in models.items():
+        full = ALIASES.get(key.lower(), key)
+        own = full.removeprefix(f"{provider}/")
+        if ("/" not in own or own == model) and _is_dated(model, own):
+            found.update(facts)
+    return found
 
 
 def _is_dated(model: str, known: str) -> bool:
@@ -248,11 +262,10 @@ def _overridden(facts: ModelFacts, overrides: Mapping[str, Any], name: str) -> M
             f"the settings for model `{name}` do not fit: {error}",
             hint=f"known settings are {', '.join(f'`{field}`' for field in FactOverrides.__struct_fields__)}",
         ) from error
-    changes = {field: getattr(wished, field) for field in FactOverrides.__struct_fields__}
-    changes = {field: value for field, value in changes.items() if value is not msgspec.UNSET}
+    changes = _said(wished)
     prices = changes.get("prices")
     if isinstance(prices, PriceOverrides):
-        changes["prices"] = Prices(prices.input, prices.output, prices.cache_read, prices.cache_write)
+        changes["prices"] = msgspec.structs.replace(facts.prices or Prices(0, 0), **_said(prices))
     changed = replace(facts, **changes)
     if changed.context_window <= 0 or not 0 < changed.max_output_tokens <= changed.context_window:
         raise ConfigurationError(
@@ -261,6 +274,11 @@ def _overridden(facts: ModelFacts, overrides: Mapping[str, Any], name: str) -> M
             hint="set `context_window` and `max_output_tokens` so that the output fits into the window",
         )
     return changed
+
+
+def _said(overrides: FactOverrides | PriceOverrides) -> dict[str, Any]:
+    fields = {field: getattr(overrides, field) for field in overrides.__struct_fields__}
+    return {field: value for field, value in fields.items() if value is not msgspec.UNSET}
 
 
 def _unknown_name(name: str, provider: str) -> ConfigurationError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import ConfigurationError
 from ostinato.ports import ModelFacts
-from ostinato.providers.catalogue import DEFAULT_MODELS, facts_of, full_name
+from ostinato.providers.catalogue import DEFAULT_MODELS, facts_of, full_name, overrides_of
 from ostinato.providers.exchange import HttpSettings
 
 if TYPE_CHECKING:
@@ -27,15 +27,18 @@ def model_from_environment(
     environment: Mapping[str, str],
     overrides: Mapping[str, Any] | None = None,
     *,
+    models: Mapping[str, Mapping[str, Any]] | None = None,
     extra_headers: Mapping[str, str] | None = None,
 ) -> "AnthropicModel | OpenAIChatModel":
     """The model `name` (see `catalogue.full_name`), or without a name the default of the provider whose key is there.
 
-    `overrides` change what is known of the model (`catalogue.FactOverrides`). A base URL without a key is a server of
+    `overrides` change what is known of the model (`catalogue.FactOverrides`), and before them what `models` says of it by
+    its name (`catalogue.overrides_of`). A base URL without a key is a server of
     one's own. Raises `ConfigurationError` when key and address are missing or the name says nothing; a `local` model
     is not made here.
     """
-    facts = facts_of(full_name(name) if name else _default_name(environment), overrides)
+    full = full_name(name) if name else _default_name(environment)
+    facts = facts_of(full, {**overrides_of(full, models or {}), **(overrides or {})})
     settings = HttpSettings(environment, extra_headers or {})
     match facts.provider:
         case "anthropic":

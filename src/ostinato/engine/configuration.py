@@ -1,0 +1,149 @@
+"""The settings and the trust of a conversation, read once, and what they change of its options.
+
+Promise: where no settings file lies anywhere, nothing of `config` but its places is loaded.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ostinato.config.places import LOCAL_FILE, Places, find_project_root, is_anything_there
+from ostinato.engine.gate import RuleKeeper
+from ostinato.engine.options import ALL_SETTING_SOURCES, Options
+from ostinato.errors import ConfigurationError, UsageError
+from ostinato.journal.places import data_root
+from ostinato.permissions.rules import Rule
+
+if TYPE_CHECKING:
+    from ostinato.config.waiting import Waiting
+    from ostinato.engine.found_settings import FoundSettings
+
+MODEL_VARIABLES: Final = ("OSTINATO_MODEL", "ANTHROPIC_MODEL")
+MAX_TURNS_VARIABLE: Final = "OSTINATO_MAX_TURNS"
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """What was read. `found` None: there is no settings file and nothing to trust. `home` and the folders of `places` come from
+    the environment the program was started with, never from settings.
+    """
+
+    places: Places
+    home: Path | None
+    chosen: frozenset[str]
+    found: "FoundSettings | None" = None
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether what the project supplies may act: a record says so for exactly this content, or somebody accepted it now."""
+        return self.found is not None and self.found.is_trusted
+
+    def waiting(self) -> "tuple[Waiting, ...]":
+        """What the project wants to do and may not yet; empty when there is nothing to ask."""
+        return () if self.found is None else self.found.waiting()
+
+    def accepted(self) -> "Configuration":
+        """The same, with a yes to exactly what was read. Raises ConfigurationError if a part of it could not be read."""
+        return self if self.found is None else replace(self, found=self.found.accepted())
+
+
+class InEffect(msgspec.Struct, frozen=True):
+    """`options` as they count. `rules` are those of the settings, without the caller's own. `notices` are for the user."""
+
+    options: Options
+    rules: tuple[Rule, ...] = ()
+    keeper: RuleKeeper | None = None
+    is_bypass_disabled: bool = False
+    notices: tuple[str, ...] = ()
+
+
+def read_configuration(options: Options) -> Configuration:
+    """Look for settings and for what the project supplies. Nothing acts yet.
+
+    Raises UsageError for a setting source that there is not, and ConfigurationError for `options.settings` that cannot be
+    used, variables that make no sense, and `options.trust` where something cannot be read.
+    """
+    environment = started_with(options)
+    home = Path(environment["HOME"]) if environment.get("HOME") else None
+    other = None if home is None else home / ".claude"
+    places = Places(find_project_root(options.cwd.expanduser(), home), data_root(environment), other)
+    configuration = Configuration(places, home, _chosen(options))
+    if options.settings is None and not is_anything_there(places, configuration.chosen):
+        return configuration
+    from ostinato.engine.found_settings import find_settings  # ruff: ignore[import-outside-top-level] - most runs find nothing
+
+    found = find_settings(options, places, configuration.chosen, given_variables(environment))
+    configuration = replace(configuration, found=found)
+    return configuration.accepted() if options.trust else configuration
+
+
+def in_effect(options: Options, configuration: Configuration) -> InEffect:
+    """Apply what was read. Raises UsageError where a flag asks for what the settings take away."""
+    keeper = _keeper(configuration)
+    if configuration.found is None:
+        return InEffect(_with_variables(options), keeper=keeper)
+    from ostinato.engine.settings_effect import apply_settings  # ruff: ignore[import-outside-top-level] - as above
+
+    return replace(apply_settings(options, configuration, configuration.found), keeper=keeper)
+
+
+def started_with(options: Options) -> Mapping[str, str]:
+    return os.environ if options.environment is None else options.environment
+
+
+def given_variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str | int]]:
+    """Settings that variables give: the key to the variable's name and its value. Raises ConfigurationError."""
+    found: dict[str, tuple[str, str | int]] = {}
+    for name in MODEL_VARIABLES:
+        value = environment.get(name, "").strip()
+        if value:
+            found.setdefault("model", (name, value))
+    turns = environment.get(MAX_TURNS_VARIABLE, "").strip()
+    if turns:
+        if not (turns.isascii() and turns.isdecimal() and int(turns) >= 1):
+            raise ConfigurationError(
+                f"`{MAX_TURNS_VARIABLE}` is {turns!a}", hint="it takes a whole number from 1"
+            )
+        found["maxTurns"] = (MAX_TURNS_VARIABLE, int(turns))
+    return found
+
+
+def _with_variables(options: Options) -> Options:
+    given = given_variables(started_with(options))
+    model, turns = given.get("model"), given.get("maxTurns")
+    if options.model is None and model is not None:
+        options = replace(options, model=str(model[1]))
+    if options.max_turns is None and turns is not None:
+        options = replace(options, max_turns=int(turns[1]))
+    return options
+
+
+def _chosen(options: Options) -> frozenset[str]:
+    names = options.setting_sources
+    wrong = [names] if isinstance(names, str) else [name for name in names if name not in ALL_SETTING_SOURCES]
+    if wrong:
+        raise UsageError(
+            f"there is no setting source `{wrong[0]}`",
+            hint="`setting_sources` takes a list of `user`, `project`, `local`",
+        )
+    return frozenset(names)
+
+
+def _keeper(configuration: Configuration) -> RuleKeeper | None:
+    """Answers are kept where they would be read again, and act: not in a folder whose settings nobody trusts."""
+    if "local" not in configuration.chosen:
+        return None
+    found, places = configuration.found, configuration.places
+    supplies_something = found is not None and bool(found.things.digests)
+    if supplies_something and not configuration.is_trusted:
+        return None
+
+    def save(rules: Sequence[str]) -> str:
+        from ostinato.config.keep_answers import keep_answers  # ruff: ignore[import-outside-top-level] - only an answer needs it
+
+        return keep_answers(places, rules, is_first=not supplies_something)
+
+    return RuleKeeper(places.project_root / LOCAL_FILE, save)

@@ -1,0 +1,207 @@
+"""What settings change of a conversation: the options as they count, the rules, and a sentence for all that was left out.
+
+Promise: a fault in a settings file is named and never stops a start; a fault in an option that the caller gave does.
+"""
+
+import dataclasses
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ostinato.config.keys import MODEL, PRICES
+from ostinato.config.settings import PermissionSettings, Settings
+from ostinato.config.shape import is_object
+from ostinato.config.source import Sourced
+from ostinato.config.waiting import Waiting
+from ostinato.engine.configuration import Configuration, InEffect, started_with
+from ostinato.engine.found_settings import PROJECT_SOURCES, FoundSettings
+from ostinato.engine.options import Options
+from ostinato.errors import ConfigurationError, UsageError
+from ostinato.permissions.rules import Behaviour, Rule, parse_rule
+from ostinato.state import DEFAULT_CONFIG, QueryConfig
+
+MAX_NOTICES: Final = 5
+"""Of faults in settings files; a file that is wrong in a hundred places is told in a few lines."""
+
+MAX_NAMES: Final = 3
+MAX_NOTICE_CHARACTERS: Final = 400
+
+NOT_TRUSTED: Final = "this folder is not trusted"
+HOW_TO_TRUST: Final = (
+    f"{NOT_TRUSTED}: `ostinato trust show` lists what waits, `--trust` or `ostinato trust add` accepts it"
+)
+
+_MODEL_KEYS: Final = frozenset(key.name for fields in (MODEL, PRICES) for key in fields.keys)
+
+
+def apply_settings(options: Options, configuration: Configuration, found: FoundSettings) -> InEffect:
+    """What `found` changes. Raises UsageError where a flag asks for what the settings take away."""
+    notices: list[str] = []
+    settings = found.effective().settings
+    rules = tuple(_rules(settings.permissions, notices))
+    changed = _with_settings(options, configuration, settings, notices)
+    faults = [f"{problem}; {problem.hint}" for problem in found.loaded.problems]
+    return InEffect(
+        changed,
+        rules,
+        is_bypass_disabled=settings.permissions.is_bypass_disabled,
+        notices=(*_first((*faults, *notices)), *waiting_notices(found.waiting())),
+    )
+
+
+def _with_settings(
+    options: Options, configuration: Configuration, settings: Settings, notices: list[str]
+) -> Options:
+    added = settings.append_system_prompt
+    appended = (added.value if added else "", options.append_system_prompt)
+    return replace(
+        options,
+        model=_value(settings.model, options.model) if _is_open(options.model) else options.model,
+        permission_mode=_mode(options, settings.permissions, notices),
+        max_turns=_value(settings.max_turns, options.max_turns),
+        append_system_prompt="\n\n".join(part for part in appended if part.strip()),
+        add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, configuration, notices)),
+        models={**_snake(settings.models), **options.models},
+        environment={
+            **started_with(options),
+            **{name: sourced.value for name, sourced in settings.env.items()},
+        },
+        config=_features(options.config, settings),
+    )
+
+
+def _value(sourced: Sourced[Any] | None, otherwise: Any) -> Any:
+    return otherwise if sourced is None else sourced.value
+
+
+def _is_open(model: object) -> bool:
+    """A model that the caller made is the caller's; a name is one wish among others."""
+    return model is None or isinstance(model, str)
+
+
+def _mode(options: Options, permissions: PermissionSettings, notices: list[str]) -> Any:
+    chosen = permissions.default_mode
+    if chosen is None:
+        return options.permission_mode
+    if chosen.value != "bypassPermissions" or not permissions.is_bypass_disabled:
+        return chosen.value
+    if chosen.origin.source.level == "flags":
+        raise UsageError(
+            "the settings take the mode `bypassPermissions` away",
+            hint="`ostinato config show --origin` says which file does",
+        )
+    notices.append(
+        f"the mode `bypassPermissions` of `{chosen.origin}` is left out: the settings take that mode away"
+    )
+    return None
+
+
+def _folders(
+    permissions: PermissionSettings, options: Options, configuration: Configuration, notices: list[str]
+) -> Iterator[Path]:
+    for sourced in permissions.additional_directories:
+        is_projects = sourced.origin.source.level in PROJECT_SOURCES
+        start = configuration.places.project_root if is_projects else options.cwd
+        folder = _below(sourced.value, start, configuration.home)
+        if folder is not None and folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
+            yield folder
+        else:
+            notices.append(
+                f"the folder `{sourced.value}` of `{sourced.origin}` cannot be read; it is left out"
+            )
+
+
+def _below(text: str, start: Path, home: Path | None) -> Path | None:
+    if "\0" in text:
+        return None
+    if text == "~" or text.startswith("~/"):
+        return None if home is None else home / text[2:]
+    return start / text
+
+
+def _snake(models: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
+    return {name: _renamed(facts) for name, facts in models.items()}
+
+
+def _renamed(facts: Mapping[str, object]) -> dict[str, Any]:
+    """From the names of settings (`contextWindow`) to those of the catalogue (`context_window`); others are dropped."""
+    return {
+        _snake_name(name): _renamed(value) if is_object(value) else value
+        for name, value in facts.items()
+        if name in _MODEL_KEYS
+    }
+
+
+def _snake_name(name: str) -> str:
+    return re.sub(r"([A-Z])", r"_\1", name).lower()
+
+
+def _features(config: QueryConfig, settings: Settings) -> QueryConfig:
+    """A caller's own gates win as a whole."""
+    if config != DEFAULT_CONFIG:
+        return config
+    fields = {field.name for field in dataclasses.fields(QueryConfig)}
+    named = {_snake_name(name): value for name, value in settings.features.items()}
+    changes: dict[str, Any] = {name: value for name, value in named.items() if name in fields}
+    return dataclasses.replace(config, **changes)
+
+
+# ------------------------------------------------------------------------------------------------ rules
+
+
+def _rules(permissions: PermissionSettings, notices: list[str]) -> Iterator[Rule]:
+    listed: tuple[tuple[Behaviour, Sequence[Sourced[str]]], ...] = (
+        ("deny", permissions.deny),
+        ("ask", permissions.ask),
+        ("allow", permissions.allow),
+    )
+    for behaviour, texts in listed:
+        for sourced in texts:
+            origin = sourced.origin
+            try:
+                yield parse_rule(sourced.value, behaviour, str(origin), anchor=origin.source.anchor)
+            except ConfigurationError as error:
+                notices.append(f"{error.message}, so it is left out; {error.hint}")
+
+
+# ------------------------------------------------------------------------------------------------ sentences
+
+
+def waiting_notices(waiting: Sequence[Waiting]) -> tuple[str, ...]:
+    """One sentence a kind, and one that says what to do."""
+    if not waiting:
+        return ()
+    lines = [
+        f"{NOT_TRUSTED}, left out: {part.kind} ({_names(item.key or item.file for item in part.items)})"
+        for part in waiting
+    ]
+    return tuple(printable(line) for line in (*lines, HOW_TO_TRUST))
+
+
+def _names(names: Iterable[str]) -> str:
+    found = tuple(dict.fromkeys(names))
+    more = f" and {len(found) - MAX_NAMES:,} more" if len(found) > MAX_NAMES else ""
+    return ", ".join(f"`{name}`" for name in found[:MAX_NAMES]) + more
+
+
+def _first(sentences: Sequence[str]) -> tuple[str, ...]:
+    shown = tuple(printable(sentence) for sentence in sentences[:MAX_NOTICES])
+    if len(sentences) <= MAX_NOTICES:
+        return shown
+    return (
+        *shown,
+        f"{len(sentences) - MAX_NOTICES:,} more faults in settings: `ostinato config show` names them",
+    )
+
+
+def printable(text: str) -> str:
+    """`text` in one line of plain characters: a project may have written a part of it to fool a terminal."""
+    cut = text if len(text) <= MAX_NOTICE_CHARACTERS else text[:MAX_NOTICE_CHARACTERS] + "…"
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "replace").decode()
+        for character in cut
+    )
