@@ -1,6 +1,7 @@
 """Arguments are data: verbatim in text, quoted in shell lines, and never read as a place, a shell line or a command."""
 
 import subprocess
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from tests.engine.slash.scene import Stage
 
 from ostinato.engine.slash.arguments import Unsafe, in_shell, read_arguments
-from ostinato.engine.slash.template import Plain, ShellLine, read_template, takes_arguments
+from ostinato.engine.slash.template import Part, ShellLine, read_template, takes_arguments
 
 HOSTILE = "A$&B $$ \\1 \\g<0> {x} %s {{y}} $ARGUMENTS $1 !`touch x` @a.txt"
 
@@ -41,17 +42,11 @@ async def test_arguments_that_go_nowhere_stand_behind_the_text(stage: Stage):
 
 @given(st.text(alphabet="ab $1`!\n[]@{}\\ARGUMENTS'\""))
 def test_the_parts_of_a_template_are_the_whole_of_it(body: str):
-    def text(parts: object) -> str:
-        out = ""
-        for part in parts if isinstance(parts, tuple) else ():
-            match part:
-                case Plain(plain):
-                    out += plain
-                case ShellLine(inner):
-                    out += f"!`{text(inner)}`"
-                case _:
-                    out += f"<{part}>"
-        return out
+    def text(parts: Sequence[Part]) -> str:
+        return "".join(
+            f"!`{text(part.parts)}`" if isinstance(part, ShellLine) else getattr(part, "text", "")
+            for part in parts
+        )
 
     parts = read_template(body)
     if not takes_arguments(parts):

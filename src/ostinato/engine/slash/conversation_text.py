@@ -87,6 +87,8 @@ def _parts(message: Message) -> Iterator[str]:
             yield prompt
         case AttachmentMessage():
             return  # the others are for the model or for clients
+        case SystemMessage(subtype="local_command_output"):
+            return  # what the program answered to a command is no part of the conversation
         case SystemMessage():
             yield f"> {message.text}".replace("\n", "\n> ")
         case _:

@@ -1,6 +1,7 @@
 """The one way from a typed line to what becomes of it, the same for a terminal, a headless run and a library."""
 
 from collections.abc import Callable
+from typing import Final
 
 from anyio import to_thread
 
@@ -16,6 +17,8 @@ from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line
 from ostinato.errors import OstinatoError
 
+_ERROR_CHARACTERS: Final = 2_000
+
 
 async def dispatch(prompt: str, scene: Callable[[], SlashScene]) -> SlashOutcome:
     """Built-in commands win over files. Nothing goes to a model from here, and what is wrong is a reply, not an error."""
@@ -25,7 +28,10 @@ async def dispatch(prompt: str, scene: Callable[[], SlashScene]) -> SlashOutcome
     try:
         return await _answered(line, scene())
     except OstinatoError as error:
-        return refusal(error.message, hint=error.hint)
+        # what was typed may stand in it
+        return refusal(
+            shown_line(error.message, _ERROR_CHARACTERS), hint=shown_line(error.hint, _ERROR_CHARACTERS)
+        )
 
 
 async def _answered(line: CommandLine, scene: SlashScene) -> SlashOutcome:

@@ -10,7 +10,10 @@ from anyio import to_thread
 from ostinato.engine.slash.conversation_text import conversation_markdown
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
-from ostinato.engine.slash.shown_text import shown_path
+from ostinato.engine.slash.shown_text import shown_line, shown_path
+from ostinato.permissions.decision import decide
+from ostinato.permissions.typed_call import typed_call
+from ostinato.permissions.verdict import Deny
 
 _MODE: Final = 0o600
 """What was said and read may be private."""
@@ -28,11 +31,34 @@ async def answer_export(scene: SlashScene, arguments: str) -> SlashReply:
     text = conversation_markdown(scene.history, scene.session_id)
     if arguments in {"", "-"}:
         return SlashReply(text)
-    path = scene.workspace.resolve(arguments.strip("\"'"))
+    path = _place(scene, arguments.strip("\"'"))
+    forbidden = _forbidden(scene, path)
+    if forbidden:
+        return refusal(f"`{shown_path(path)}` may not be written: {forbidden}", hint="name another file")
     problem = await to_thread.run_sync(_write, path, text.encode("utf-8", "replace"))
     if problem is not None:
         return refusal(f"`{shown_path(path)}` {problem.reason}; nothing was written", hint=problem.hint)
     return SlashReply(f"wrote {len(text):,} characters to {shown_path(path)}\n")
+
+
+def _place(scene: SlashScene, name: str) -> Path:
+    """The folder as it really is, the name as it was typed: a link of that name is there already, wherever it leads."""
+    home = scene.places.home
+    path = home / name[2:] if home and name.startswith("~/") else scene.workspace.cwd / name
+    return scene.workspace.resolve(str(path.parent)) / path.name
+
+
+def _forbidden(scene: SlashScene, path: Path) -> str:
+    """Why the rules, or the protection of settings and hooks, forbid it; a person's wish needs no other permission."""
+    cwd, roots = scene.workspace.cwd, scene.workspace.roots
+    call = typed_call(
+        "Write", str(path), cwd=cwd, roots=roots, home=scene.places.home or Path("/nonexistent")
+    )
+    verdict = decide(call, scene.policy)
+    is_denied = isinstance(verdict, Deny) and verdict.reason.kind == "rule"
+    if is_denied or verdict.reason.kind == "protected_path":
+        return shown_line(verdict.reason.text, 300)
+    return ""
 
 
 def _write(path: Path, data: bytes) -> _NotWritten | None:

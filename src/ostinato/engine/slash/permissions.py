@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from ostinato.engine.gate import call_facts, is_read_only_shell
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line
 from ostinato.history import History
 from ostinato.messages import AssistantMessage
-from ostinato.permissions.decision import decide
-from ostinato.permissions.explanation import explain
+from ostinato.permissions.call_report import report_call
+from ostinato.permissions.report_text import report_text
+from ostinato.permissions.typed_call import MAIN_PARAMETERS, typed_call
 from ostinato.records import PermissionDecided
 
 MAX_DENIALS: Final = 50
@@ -25,35 +25,29 @@ async def answer_permissions(scene: SlashScene, arguments: str) -> SlashReply:
         return SlashReply(
             "".join((f"mode: {scene.permission_mode}\n", *_rules(scene), *_denials(scene.history)))
         )
-    word, _, rest = arguments.partition(" ")
-    command = _command(rest.strip())
-    if word != "explain" or not command:
+    verb, tool, what = _asked(arguments)
+    if verb != "explain" or not what:
         return refusal(
             f"`/permissions` does not know `{shown_line(arguments, 40)}`",
-            hint='write `/permissions`, or `/permissions explain "git push"`',
+            hint='write `/permissions`, `/permissions explain "git push"` or `/permissions explain Edit src/a.py`',
         )
-    return SlashReply(f"{_explanation(command, scene)}\n")
+    cwd, roots = scene.workspace.cwd, scene.workspace.roots
+    call = typed_call(tool, what, cwd=cwd, roots=roots, home=scene.places.home or _NO_HOME)
+    return SlashReply(report_text(report_call(call, scene.policy)))
 
 
-def _command(text: str) -> str:
-    """What is in quotes as a whole is meant without them."""
+def _asked(arguments: str) -> tuple[str, str, str]:
+    """The verb, the tool (Bash if none is named), and what it is about; quotes around all of that are taken away."""
+    verb, _, rest = arguments.partition(" ")
+    tool, _, what = rest.strip().partition(" ")
+    if tool not in MAIN_PARAMETERS:
+        tool, what = "Bash", rest
+    what = what.strip()
     try:
-        words = shlex.split(text)
+        words = shlex.split(what)
     except ValueError:
-        return text
-    return words[0] if len(words) == 1 else text
-
-
-def _explanation(command: str, scene: SlashScene) -> str:
-    facts = call_facts(
-        "Bash",
-        {"command": command},
-        scene.workspace,
-        home=scene.places.home or _NO_HOME,
-        is_read_only=is_read_only_shell(command),
-        paths=((), ()),
-    )
-    return explain(decide(facts, scene.policy))
+        return verb, tool, what
+    return verb, tool, words[0] if len(words) == 1 else what
 
 
 def _rules(scene: SlashScene) -> Iterable[str]:
