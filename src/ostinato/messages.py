@@ -82,12 +82,16 @@ AssistantBlock = Text | Thinking | RedactedThinking | ToolUse
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens of one response, counted apart: `input_tokens` holds neither cache reads nor cache writes."""
+    """Tokens of one response, counted apart: `input_tokens` holds neither cache reads nor cache writes.
+
+    `reasoning_tokens` are those of `output_tokens` that were thought, where the provider says so.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def context_tokens(self) -> int:
@@ -105,6 +109,17 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
             self.output_tokens + other.output_tokens,
             self.cache_read_input_tokens + other.cache_read_input_tokens,
             self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+    def minus(self, other: "Usage") -> "Usage":
+        """What is left of this beyond the other; nothing is below zero."""
+        return Usage(
+            max(0, self.input_tokens - other.input_tokens),
+            max(0, self.output_tokens - other.output_tokens),
+            max(0, self.cache_read_input_tokens - other.cache_read_input_tokens),
+            max(0, self.cache_creation_input_tokens - other.cache_creation_input_tokens),
+            max(0, self.reasoning_tokens - other.reasoning_tokens),
         )
 
 
@@ -237,6 +252,13 @@ def assistant_fragment(uuid: str, response_id: str, model: str, block: Assistant
 def api_error_message(uuid: str, model: str, text: str) -> AssistantMessage:
     """The engine's own note that a model call failed; shown and stored, never sent."""
     return AssistantMessage(uuid, uuid, model, (Text(text),), (uuid,), is_error=True)
+
+
+def notice_message(
+    uuid: str, subtype: str, text: str, *, level: Literal["info", "warning", "error"] = "info"
+) -> SystemMessage:
+    """What the engine tells the user on its own account; the model does not see it."""
+    return SystemMessage(uuid, subtype, text, level)
 
 
 def attachment_message(uuid: str, attachment: AnyAttachment) -> AttachmentMessage:

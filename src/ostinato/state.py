@@ -147,7 +147,9 @@ class Answered(Recorded, frozen=True):
 
 
 class Truncated(Recorded, frozen=True):
-    """The reply hit its output limit."""
+    """The reply hit its output limit, which was this many tokens."""
+
+    max_output_tokens: int = 0
 
 
 class Overflowed(Recorded, frozen=True):
@@ -188,6 +190,14 @@ class Blocked(Recorded, frozen=True):
     """The hard token limit is reached and automatic compaction is off; no call was made."""
 
 
+class Exhausted(Recorded, frozen=True):
+    """The budget left no room for the model call, so it was not made."""
+
+    limit: Literal["usd", "tokens", "time"] = "usd"
+    message: str = ""
+    hint: str = ""
+
+
 class Failed(Recorded, frozen=True):
     """The model call failed for good."""
 
@@ -206,6 +216,7 @@ Outcome = (
     | Aborted
     | HookStopped
     | Blocked
+    | Exhausted
     | Failed
 )
 

@@ -5,24 +5,30 @@ An attempt that breaks keeps what was completed. Sending again, streaming withou
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.errors import ModelError
-from ostinato.events import AnyModelEvent, AssistantEvent, ResponseUsage, StreamEvent
+from ostinato.events import AnyModelEvent, AssistantEvent, RequestStart, ResponseUsage, StreamEvent
 from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.budget import BudgetSpent
 from ostinato.loop.deps import Deps
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.messages import AssistantMessage, ToolUse
+from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
 from ostinato.records import Attempt, ResponseEnded
-from ostinato.state import QueryConfig, ToolUseContext
+from ostinato.state import QueryConfig, State, ToolUseContext
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The reply is complete."""
+    """The reply is complete; it was allowed this many output tokens."""
+
+    max_output_tokens: int
 
 
 class Broke(msgspec.Struct, frozen=True):
@@ -35,7 +41,13 @@ class Interrupted(msgspec.Struct, frozen=True):
     """The query was aborted while the reply streamed."""
 
 
-AttemptEnd = Finished | Broke | Interrupted
+class Unaffordable(msgspec.Struct, frozen=True):
+    """The budget has no room for the call; it was not made."""
+
+    spent: BudgetSpent
+
+
+AttemptEnd = Finished | Broke | Interrupted | Unaffordable
 
 
 class Attempts:
@@ -55,11 +67,24 @@ class Attempts:
         self._ledger = ledger
         self._executor = executor
 
-    async def call_model(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
-        """Stream the reply into `reply`; an abort cancels the call at once, wherever it waits."""
-        end = await unless_aborted(
-            self._context.abort, lambda: self._streamed(request, reply), otherwise=Interrupted()
-        )
+    async def call_model(self, request: ModelRequest, reply: Reply, state: State) -> AttemptEnd:
+        """Stream the reply into `reply`; an abort cancels the call at once, wherever it waits. `request` is built from
+        `state`. The budget may shorten what the reply may say, or not allow the call.
+        """
+        budget, model = self._deps.budget, self._context.model
+        estimate = partial(request_tokens, request, state.messages)
+        room = budget.reserve(model, estimate, request.max_output_tokens)
+        if isinstance(room, BudgetSpent):
+            return Unaffordable(room)
+        if room.max_output_tokens < request.max_output_tokens:
+            request = replace(request, max_output_tokens=room.max_output_tokens)
+        try:
+            await self._ledger.emit(RequestStart(request.model, state.turn_count))
+            end = await unless_aborted(
+                self._context.abort, lambda: self._streamed(request, reply), otherwise=Interrupted()
+            )
+        finally:
+            budget.settle(room, model, reply.known_usage(estimate))
         self._note(request, reply, end)
         await self._ledger.show()
         return end
@@ -73,7 +98,7 @@ class Attempts:
             return Broke(error)
         if reply.stop is None:
             return Broke(ModelError("the reply ended without its end mark", kind="stream_cut", retry=True))
-        return Finished()
+        return Finished(request.max_output_tokens)
 
     async def _take(self, batch: Sequence[AnyModelEvent], reply: Reply) -> None:
         """Write and show a batch, then start the calls that it completed, then show results that are there."""
@@ -104,3 +129,5 @@ class Attempts:
                 )
             case Interrupted():
                 self._ledger.record(Attempt(request.model, "aborted"))
+            case Unaffordable():
+                pass

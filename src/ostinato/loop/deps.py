@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ostinato.events import AnyModelEvent, Event
 from ostinato.history import History
+from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.messages import Message
 from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelRequest, Permissions
 from ostinato.records import AnyEdit
@@ -102,6 +103,7 @@ class Deps:
     collect_attachments: CollectAttachments = no_attachments
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
+    budget: Budget = NO_BUDGET
     prefetch: Prefetch | None = None
 
 

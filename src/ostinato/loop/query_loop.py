@@ -16,9 +16,10 @@ from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.queued_prompts import queued_uuids, started
-from ostinato.loop.request import RequestBuilder, max_output_tokens
+from ostinato.loop.request import RequestBuilder
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
+from ostinato.loop.transitions.exhausted import exhausted
 from ostinato.loop.transitions.failed import failed, media_rejected, overflowed, refused, truncated
 from ostinato.loop.transitions.step import End, Step, all_shown
 from ostinato.loop.transitions.used_tools import used_tools
@@ -29,6 +30,7 @@ from ostinato.state import (
     Answered,
     Blocked,
     Empty,
+    Exhausted,
     Failed,
     HookStopped,
     MediaRejected,
@@ -87,7 +89,7 @@ async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps)
         case Answered() | Empty() | Paused():
             return answered(outcome)
         case Truncated():
-            return truncated(state, deps, max_output_tokens(state))
+            return truncated(state, outcome, deps)
         case Overflowed():
             return overflowed(state, outcome, deps)
         case MediaRejected():
@@ -102,6 +104,8 @@ async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps)
             return End("hook_stopped")
         case Blocked():
             return End("blocking_limit")
+        case Exhausted():
+            return exhausted(outcome)
         case _:
             assert_never(outcome)
 
@@ -117,11 +121,12 @@ async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
 
 
 def _recorded_end(step: End, notes: QueryNotes, ledger: Ledger) -> Terminal:
-    terminal = notes.terminal(step.reason, turn_count=step.turn_count)
-    error = step.error
-    if error is not None:
-        terminal = msgspec.structs.replace(
-            terminal, error=error.message, hint=error.hint, error_kind=error.kind, status=error.status
-        )
+    terminal = msgspec.structs.replace(
+        notes.terminal(step.reason, turn_count=step.turn_count),
+        error=step.why.message,
+        hint=step.why.hint,
+        error_kind=step.why.kind,
+        status=step.why.status,
+    )
     ledger.record(Ended(terminal.reason, terminal.turn_count, terminal.error))
     return terminal

@@ -1,9 +1,22 @@
 """What one response has said so far: completed blocks as fragments, and whether any of them asks for a tool."""
 
-import msgspec
+from collections.abc import Callable
 
-from ostinato.events import AnyModelEvent, BlockStop, MessageStart, MessageStop
+import msgspec
+from msgspec.structs import replace
+
+from ostinato.events import (
+    AnyModelEvent,
+    BlockStart,
+    BlockStop,
+    InputJsonDelta,
+    MessageStart,
+    MessageStop,
+    TextDelta,
+    ThinkingDelta,
+)
 from ostinato.messages import AssistantMessage, ToolUse, Usage, assistant_fragment
+from ostinato.normalise.token_estimate import text_tokens
 from ostinato.ports import Ids
 
 
@@ -19,6 +32,7 @@ class Reply(msgspec.Struct):
     assistant_messages: list[AssistantMessage] = msgspec.field(default_factory=list[AssistantMessage])
     tool_use_blocks: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
     needs_follow_up: bool = False
+    streamed_characters: int = 0
     start_usage: Usage = msgspec.field(default_factory=Usage)
     stop: MessageStop | None = None
 
@@ -32,7 +46,9 @@ class Reply(msgspec.Struct):
                 return self._complete(event, ids)
             case MessageStop():
                 self.stop = event
-            case _:
+            case TextDelta(text=piece) | ThinkingDelta(thinking=piece) | InputJsonDelta(partial_json=piece):
+                self.streamed_characters += len(piece)
+            case BlockStart():
                 pass
         return None
 
@@ -51,6 +67,17 @@ class Reply(msgspec.Struct):
             self.tool_use_blocks.append(event.block)
             self.needs_follow_up = True
         return fragment
+
+    def known_usage(self, estimated_input: Callable[[], int]) -> Usage:
+        """What the response has used, as far as it is known: of one that broke off, what it said, counted by its length, and
+        an input that was not reported as estimated. Nothing if nothing of it came.
+        """
+        if self.stop is not None or not self.response_id:
+            return self.usage
+        said = max(self.start_usage.output_tokens, text_tokens(self.streamed_characters))
+        known = replace(self.start_usage, output_tokens=said)
+        is_reported = self.start_usage.context_tokens > self.start_usage.output_tokens
+        return known if is_reported else replace(known, input_tokens=estimated_input())
 
     @property
     def usage(self) -> Usage:

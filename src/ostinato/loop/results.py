@@ -11,6 +11,7 @@ _STOPPED = "{why}; this call was stopped. It may have run in part; check before 
 _NOT_RUN = "{why}; this call did not run."
 INTERRUPTION_PROMPT = "[The user interrupted here.]"
 INTERRUPTION_PROMPT_TOOLS = "[The user interrupted while tools were running.]"
+TIME_OVER_PROMPT = "[The time for this run was over here; what was not finished was stopped.]"
 
 ERROR_HEAD_CHARACTERS = 5_000
 """An error text over 10,000 characters keeps its first and last 5,000 (semantics §14.2)."""
@@ -35,6 +36,13 @@ def cut_error(text: str) -> str:
     left_out = len(text) - 2 * ERROR_HEAD_CHARACTERS
     head, tail = text[:ERROR_HEAD_CHARACTERS], text[-ERROR_HEAD_CHARACTERS:]
     return f"{head}\n… {left_out} characters left out …\n{tail}"
+
+
+def interruption(reason: AbortReason, *, is_in_tools: bool) -> str:
+    """What the model reads where it was cut off."""
+    if reason == "timeout":
+        return TIME_OVER_PROMPT
+    return INTERRUPTION_PROMPT_TOOLS if is_in_tools else INTERRUPTION_PROMPT
 
 
 def stopped(reason: StopReason, *, has_started: bool) -> str:

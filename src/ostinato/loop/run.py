@@ -13,6 +13,7 @@ from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.cancellation import must_pass
 from ostinato.loop.channel import Channel
+from ostinato.loop.deadline import within_time
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
@@ -82,7 +83,10 @@ class Run:
         return end.terminal
 
     async def _looped(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
-        async with prefetching(self._params, self._deps) as deps:
+        async with (
+            within_time(self._deps.budget, self._deps.clock, self.abort),
+            prefetching(self._params, self._deps) as deps,
+        ):
             end = await query_loop(self._params, deps, ledger, notes)
         self.messages = end.messages
         return end

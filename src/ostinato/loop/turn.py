@@ -5,19 +5,20 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
-from ostinato.events import Denial, RequestStart, Terminal, TerminalReason
-from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted
+from ostinato.events import Denial, SystemEvent, Terminal, TerminalReason
+from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted, Unaffordable
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
-from ostinato.messages import NO_USAGE, AssistantMessage, Text, ToolUse, Usage
+from ostinato.messages import NO_USAGE, AssistantMessage, Text, ToolUse, Usage, notice_message
 from ostinato.records import Continued
 from ostinato.state import (
     Aborted,
     Answered,
     Empty,
+    Exhausted,
     Failed,
     MediaRejected,
     Outcome,
@@ -59,13 +60,12 @@ async def take_turn(
     request = requests.build(state)
     reply = Reply(context.model.id, state.messages.open_response_id)
     outcome: Outcome = Aborted()
-    await ledger.emit(RequestStart(request.model, state.turn_count))
     async with anyio.create_task_group() as tasks:
         executor = StreamingToolExecutor(tasks, context, deps, ledger, params.config)
         unsubscribe = context.abort.on_abort(executor.cancel)
         try:
             attempts = Attempts(deps, context, params.config, ledger, executor)
-            end = await attempts.call_model(request, reply)
+            end = await attempts.call_model(request, reply, state)
             outcome = await _finish(end, reply, state, params, executor)
         finally:
             # synchronous on purpose: it also holds when the task itself is being cancelled
@@ -75,7 +75,16 @@ async def take_turn(
             executor.cancel()
             executor.close_missing(reply.tool_use_blocks)
         await ledger.emit(*executor.get_completed_results())
+    await _warn(deps, ledger)
     return replace(outcome, records=tuple(ledger.taken()))
+
+
+async def _warn(deps: Deps, ledger: Ledger) -> None:
+    """Tell the user that most of a budget is used, while something can still be done about it."""
+    warning = deps.budget.warning()
+    if warning is not None:
+        notice = notice_message(deps.ids.uuid(), "budget_warning", warning, level="warning")
+        await ledger.record_then_emit((notice, SystemEvent(notice)))
 
 
 async def _finish(
@@ -86,6 +95,8 @@ async def _finish(
     executor: StreamingToolExecutor,
 ) -> Outcome:
     """Wait for the tools if there are any, and choose the outcome; the abort check comes first (semantics §6.19)."""
+    if isinstance(end, Unaffordable):
+        return Exhausted(limit=end.spent.limit, message=end.spent.message, hint=end.spent.hint)
     aborted = state.tool_use_context.abort
     if isinstance(end, Interrupted) or (aborted.reason is not None and not reply.needs_follow_up):
         return Aborted(phase="streaming")
@@ -100,7 +111,7 @@ async def _finish(
         return UsedTools(incomplete=isinstance(end, Broke))
     if isinstance(end, Broke):
         return _broken(end.error)
-    return _spoken(reply)
+    return _spoken(reply, end.max_output_tokens)
 
 
 async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolExecutor) -> None:
@@ -118,10 +129,10 @@ def _broken(error: ModelError) -> Outcome:
     return Failed(error=error)
 
 
-def _spoken(reply: Reply) -> Outcome:
+def _spoken(reply: Reply, max_output_tokens: int) -> Outcome:
     """A complete reply without calls."""
     if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
-        return Truncated()
+        return Truncated(max_output_tokens=max_output_tokens)
     if reply.stop_reason == "pause_turn":
         return Paused()
     blocks = [block for message in reply.assistant_messages for block in message.content]

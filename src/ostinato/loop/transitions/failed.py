@@ -3,9 +3,9 @@
 from ostinato.errors import ModelError
 from ostinato.events import TerminalReason
 from ostinato.loop.deps import Deps
-from ostinato.loop.transitions.step import End, Step
+from ostinato.loop.transitions.step import End, Step, why
 from ostinato.messages import api_error_message
-from ostinato.state import Failed, MediaRejected, Overflowed, State
+from ostinato.state import Failed, MediaRejected, Overflowed, State, Truncated
 
 OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut."
 REFUSED = "The model refused to answer."
@@ -23,11 +23,10 @@ def media_rejected(state: State, outcome: MediaRejected, deps: Deps) -> Step:
     return _released("image_error", state, outcome.error, deps)
 
 
-def truncated(state: State, deps: Deps, limit: int) -> Step:
+def truncated(state: State, outcome: Truncated, deps: Deps) -> Step:
     """The cut reply stays in the history and the caller is told; then the query ends as if answered."""
-    note = api_error_message(
-        deps.ids.uuid(), state.tool_use_context.model.id, OUTPUT_LIMIT.format(limit=limit)
-    )
+    text = OUTPUT_LIMIT.format(limit=outcome.max_output_tokens)
+    note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
     return End("completed", (note,))
 
 
@@ -39,4 +38,4 @@ def refused(state: State, deps: Deps) -> Step:
 def _released(reason: TerminalReason, state: State, error: ModelError | None, deps: Deps) -> Step:
     text = str(error) if error else "the model call failed"
     note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
-    return End(reason, (note,), error=error)
+    return End(reason, (note,), why(error))

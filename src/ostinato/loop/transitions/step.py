@@ -19,12 +19,29 @@ class Next(msgspec.Struct, frozen=True):
     added: tuple[Message, ...] = ()
 
 
+class Why(msgspec.Struct, frozen=True):
+    """Why a query ended badly, for a person: a sentence, what to do about it, and its kind."""
+
+    message: str = ""
+    hint: str = ""
+    kind: str = ""
+    status: int | None = None
+
+
+NO_REASON = Why()
+
+
+def why(error: ModelError | None) -> Why:
+    """A failed model call as the reason of an end."""
+    return NO_REASON if error is None else Why(error.message, error.hint, error.kind, error.status)
+
+
 class End(msgspec.Struct, frozen=True):
-    """Stop. `added` is written and shown before the `Terminal`."""
+    """Stop. `added` is written and shown before the `Terminal`, which also says `why`."""
 
     reason: TerminalReason
     added: tuple[Message, ...] = ()
-    error: ModelError | None = None
+    why: Why = NO_REASON
     turn_count: int | None = None
 
 

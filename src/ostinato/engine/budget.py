@@ -1,0 +1,197 @@
+"""The budget of one engine: limits kept before money is spent, over the main loop and everything it starts.
+
+A call that might exceed a limit is made smaller or not made. What a call really used is counted when it ends; a broken or
+aborted one with what is known of it.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from ostinato.engine.costs import cost_usd
+from ostinato.errors import UsageError
+from ostinato.loop.budget import MIN_OUTPUT_TOKENS, BudgetLimits, BudgetSpent, Limit, Reservation
+from ostinato.messages import Usage
+from ostinato.ports import Clock, ModelFacts, Prices
+
+WARN_AT: Final = 0.8
+"""Of a limit; then the user is told, once."""
+
+FREE: Final = Prices(0, 0)
+_TOKENS_A_PRICE: Final = 1_000_000
+
+_HINTS: Final[dict[Limit, str]] = {
+    "usd": "raise `--max-budget-usd` (`max_budget_usd`)",
+    "tokens": "raise `--max-tokens-total` (`max_total_tokens`)",
+    "time": "raise `--timeout` (`timeout_s`)",
+}
+
+
+def prices_of(model: ModelFacts) -> Prices | None:
+    """None if they are not known. A model on this machine costs nothing."""
+    return FREE if model.provider == "local" else model.prices
+
+
+def check_prices(limits: BudgetLimits, model: ModelFacts) -> None:
+    """Raises UsageError for a dollar limit that cannot be kept."""
+    if limits.max_usd is not None and prices_of(model) is None:
+        raise UsageError(_unpriced(model), hint=_UNPRICED_HINT)
+
+
+def _unpriced(model: ModelFacts) -> str:
+    return f"a limit in dollars needs the prices of `{model.id}`, which are not known"
+
+
+_UNPRICED_HINT: Final = (
+    "limit tokens instead with `--max-tokens-total`, or give the model's prices in the settings (`models`)"
+)
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """What a call that runs may still use up."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+
+class TreeBudget:
+    """Implements `Budget`. `spent_tokens` counts all tokens of all calls, `spent_usd` what those with known prices cost."""
+
+    def __init__(self, limits: BudgetLimits, clock: Clock) -> None:
+        self.limits = limits
+        self.spent_usd = 0.0
+        self.spent_tokens = 0
+        self._clock = clock
+        self._held: dict[int, _Held] = {}
+        self._calls = 0
+        self._running = 0
+        self._since_s = 0.0
+        self._past_s = 0.0
+        self._warned: set[Limit] = set()
+
+    def restart(self) -> None:
+        """Count from zero again. Calls that run are still counted when they end."""
+        self.spent_usd, self.spent_tokens = 0.0, 0
+        self._past_s, self._since_s = 0.0, self._clock.monotonic_s()
+        self._warned.clear()
+
+    # -------------------------------------------------------------------------------------------- calls
+
+    def reserve(
+        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int
+    ) -> Reservation | BudgetSpent:
+        remaining_s = self.remaining_s
+        if remaining_s is not None and remaining_s <= 0:
+            return self.out_of_time()
+        if self.limits.max_usd is None and self.limits.max_total_tokens is None:
+            return self._hold(_Held(), max_output_tokens)
+        prices = prices_of(model)
+        if self.limits.max_usd is not None and prices is None:
+            return BudgetSpent("usd", _unpriced(model), _UNPRICED_HINT)
+        needed = input_tokens()
+        wanted = max_output_tokens
+        fits: dict[Limit, int | None] = {
+            "tokens": self._fitting_in_tokens(needed),
+            "usd": self._fitting_in_usd(needed, prices or FREE),
+        }
+        for limit, fitting in fits.items():
+            if fitting is not None and fitting < min(max_output_tokens, MIN_OUTPUT_TOKENS):
+                return self._spent(limit)
+            wanted = wanted if fitting is None else min(wanted, fitting)
+        return self._hold(_Held(needed + wanted, _worst_usd(needed, wanted, prices or FREE)), wanted)
+
+    def settle(self, reservation: Reservation, model: ModelFacts, usage: Usage) -> None:
+        if self._held.pop(reservation.number, None) is None:
+            return
+        self.spent_tokens += usage.context_tokens
+        prices = prices_of(model)
+        if prices is not None:
+            self.spent_usd += cost_usd(usage, prices)
+
+    def _hold(self, held: _Held, max_output_tokens: int) -> Reservation:
+        self._calls += 1
+        self._held[self._calls] = held
+        return Reservation(self._calls, max_output_tokens)
+
+    def _fitting_in_tokens(self, input_tokens: int) -> int | None:
+        """Output tokens that the limit leaves room for; None without a limit."""
+        if self.limits.max_total_tokens is None:
+            return None
+        held = sum(held.tokens for held in self._held.values())
+        return self.limits.max_total_tokens - self.spent_tokens - held - input_tokens
+
+    def _fitting_in_usd(self, input_tokens: int, prices: Prices) -> int | None:
+        if self.limits.max_usd is None or prices == FREE:
+            return None
+        held = sum(held.usd for held in self._held.values())
+        left = self.limits.max_usd - self.spent_usd - held - _worst_usd(input_tokens, 0, prices)
+        if prices.output <= 0:
+            return None if left >= 0 else 0
+        return int(left * _TOKENS_A_PRICE / prices.output)
+
+    # -------------------------------------------------------------------------------------------- time
+
+    def begin(self) -> None:
+        if self._running == 0:
+            self._since_s = self._clock.monotonic_s()
+        self._running += 1
+
+    def end(self) -> None:
+        self._running -= 1
+        if self._running == 0:
+            self._past_s += self._clock.monotonic_s() - self._since_s
+
+    @property
+    def spent_s(self) -> float:
+        """How long queries have run; those at the same time count once."""
+        now = self._clock.monotonic_s() - self._since_s if self._running else 0.0
+        return self._past_s + now
+
+    @property
+    def remaining_s(self) -> float | None:
+        return None if self.limits.timeout_s is None else self.limits.timeout_s - self.spent_s
+
+    # -------------------------------------------------------------------------------------------- words
+
+    def warning(self) -> str | None:
+        for limit, used in self._used().items():
+            if used >= WARN_AT and limit not in self._warned:
+                self._warned.add(limit)
+                return f"{int(100 * used)} % of the budget is used: {self._account(limit)}"
+        return None
+
+    def out_of_time(self) -> BudgetSpent:
+        return self._spent("time")
+
+    def _used(self) -> dict[Limit, float]:
+        """The used part of each limit."""
+        limits, used = self.limits, dict[Limit, float]()
+        if limits.max_usd is not None:
+            used["usd"] = self.spent_usd / limits.max_usd
+        if limits.max_total_tokens is not None:
+            used["tokens"] = self.spent_tokens / limits.max_total_tokens
+        if limits.timeout_s is not None:
+            used["time"] = self.spent_s / limits.timeout_s
+        return used
+
+    def _spent(self, limit: Limit) -> BudgetSpent:
+        if limit == "time":
+            return BudgetSpent(limit, f"the time is over: {self._account(limit)}", _HINTS[limit])
+        message = f"the budget leaves no room for another model call: {self._account(limit)}"
+        return BudgetSpent(limit, message, _HINTS[limit])
+
+    def _account(self, limit: Limit) -> str:
+        match limit:
+            case "usd":
+                return f"${self.spent_usd:.4f} of ${self.limits.max_usd or 0:g}"
+            case "tokens":
+                return f"{self.spent_tokens} of {self.limits.max_total_tokens} tokens"
+            case "time":
+                return f"{self.spent_s:.0f} of {self.limits.timeout_s or 0:g} s"
+
+
+def _worst_usd(input_tokens: int, output_tokens: int, prices: Prices) -> float:
+    """What a call costs at most: no token of its input was cached before, and all of it is put into the cache."""
+    dearest = max(prices.input, prices.cache_write, prices.cache_read)
+    return (input_tokens * dearest + output_tokens * prices.output) / _TOKENS_A_PRICE
