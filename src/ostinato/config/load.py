@@ -41,10 +41,11 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class Effective(msgspec.Struct, frozen=True):
-    """`merged` is the tree behind `settings`. `withheld` is what would count if the project were trusted."""
+    """`merged` is the tree behind `settings`, made of `documents`. `withheld` is what would count if the project were trusted."""
 
     settings: Settings
     merged: Branch
+    documents: tuple[Document, ...] = ()
     withheld: tuple[tuple[str, Sourced[object]], ...] = ()
 
 
@@ -89,10 +90,10 @@ def effective(loaded: Loaded, *, is_trusted: bool) -> Effective:
     """What counts. Without trust nothing that the project supplies acts but its deny and ask rules."""
     if is_trusted:
         merged = merge(loaded.documents)
-        return Effective(settings_from(merged), merged)
+        return Effective(settings_from(merged), merged, loaded.documents)
     split = acting_parts(loaded.documents)
     merged = merge(split.acting)
-    return Effective(settings_from(merged), merged, split.withheld)
+    return Effective(settings_from(merged), merged, split.acting, split.withheld)
 
 
 def given(level: Level, key: str, value: object, *, name: str) -> Document:

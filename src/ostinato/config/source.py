@@ -67,6 +67,7 @@ class Problem(msgspec.Struct, frozen=True):
     column: int | None = None
 
     def __str__(self) -> str:
-        place = "" if self.line is None else f", line {self.line}, column {self.column}"
+        column = "" if self.column is None else f", column {self.column}"
+        place = "" if self.line is None else f", line {self.line}{column}"
         which = f": `{self.key}`" if self.key else ""
         return f"`{self.source}`{place}{which} {self.what}"

@@ -94,11 +94,16 @@ def forget_trust(data_root: Path | None, project_root: Path) -> Kept | NotKept:
 
 
 def renew_trust(
-    data_root: Path | None, project_root: Path, saved: Saved, *, is_first: bool = False
+    data_root: Path | None,
+    project_root: Path,
+    saved: Saved,
+    *,
+    inert: Mapping[str, str | None] | None = None,
 ) -> Kept | NotKept:
     """After our own `save_rules`: the trust of the file goes from what it was to what was written, if it was trusted.
 
-    `is_first`: the project supplied nothing before, so the yes to this rule is a yes to the file that was made for it.
+    `inert`: all that the project supplies, where none of it acts and so nobody was ever asked. A yes to the rule is then a
+    yes to the file that was made for it, beside exactly these.
     """
     name = str(LOCAL_FILE)
 
@@ -106,12 +111,30 @@ def renew_trust(
         if saved.after is None:
             return recorded
         if recorded is None:
-            return {name: saved.after} if is_first and saved.before is None else None
+            return _beside(inert, name, saved)
         if recorded.get(name) != saved.before:
             return recorded
         return {**recorded, name: saved.after}
 
     return _change(data_root, project_root, renewed)
+
+
+def _beside(inert: Mapping[str, str | None] | None, name: str, saved: Saved) -> dict[str, str] | None:
+    if inert is None or saved.after is None or inert.get(name) != saved.before:
+        return None
+    known = {_text(thing): digest for thing, digest in inert.items() if digest is not None}
+    return {**known, name: saved.after}
+
+
+def trusted_folders(data_root: Path | None) -> tuple[Path, ...] | NotKept:
+    """The folders that the record names, in order of their names."""
+    if data_root is None:
+        return ()
+    # asked about no project: the record itself cannot lie in it
+    record = _read(data_root, data_root / TRUST_FILE / "no project")
+    if isinstance(record, _Unusable):
+        return NotKept(record.what, record.hint)
+    return tuple(Path(_name(key)) for key in sorted(record.projects))
 
 
 # ------------------------------------------------------------------------------------------------ record
@@ -225,6 +248,11 @@ def _path(data_root: Path) -> Path:
 
 def _key(project_root: Path) -> str:
     return _text(os.path.realpath(project_root))
+
+
+def _name(text: str) -> str:
+    """The opposite of `_text`."""
+    return os.fsdecode(bytes.fromhex(text[1:])) if text.startswith("\0") else text
 
 
 def _text(name: str) -> str:

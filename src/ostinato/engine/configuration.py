@@ -137,13 +137,15 @@ def _keeper(configuration: Configuration) -> RuleKeeper | None:
     if "local" not in configuration.chosen:
         return None
     found, places = configuration.found, configuration.places
-    supplies_something = found is not None and bool(found.things.digests)
-    if supplies_something and not configuration.is_trusted:
-        return None
+    inert: Mapping[str, str | None] | None = {} if found is None else None
+    if found is not None and not found.is_trusted:
+        if found.waiting():
+            return None
+        inert = found.things.digests
 
     def save(rules: Sequence[str]) -> str:
         from ostinato.config.keep_answers import keep_answers  # ruff: ignore[import-outside-top-level] - only an answer needs it
 
-        return keep_answers(places, rules, is_first=not supplies_something)
+        return keep_answers(places, rules, inert)
 
     return RuleKeeper(places.project_root / LOCAL_FILE, save)
