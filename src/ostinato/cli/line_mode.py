@@ -28,6 +28,7 @@ from ostinato.cli.slash_commands import slash_reply
 from ostinato.cli.standard_streams import talk
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_text import one_line, terminal_text, visible
+from ostinato.cli.trust_question import asked_for_trust
 from ostinato.cli.typed_answer import TypedAnswer
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
@@ -47,7 +48,7 @@ def converse(flags: Flags) -> int:
         raise UsageError(
             "`--output-format` is for programs, and this is a conversation", hint="add `-p` and a prompt"
         )
-    options = options_from(flags)
+    options = asked_for_trust(options_from(flags))
     first = legal_text(flags.prompt) if flags.prompt else ""
     real_cwd = Path(os.path.realpath(options.cwd.expanduser()))
     try:

@@ -13,11 +13,12 @@ from ostinato.cli.output import Output
 from ostinato.cli.prompt_input import read_prompt
 from ostinato.cli.signals import with_signals
 from ostinato.cli.standard_streams import is_terminal, talk
+from ostinato.cli.trust_question import accepted_by_flag
 
 
 def print_answer(flags: Flags) -> int:
     """Raises OstinatoError for what was wrong before anything was sent."""
-    options = options_from(flags)
+    options = accepted_by_flag(options_from(flags))
     prompt = read_prompt(flags.prompt, talk)
     scene = scene_of(
         flags,

@@ -19,8 +19,11 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS: Final[Mapping[str, Subcommand]] = MappingProxyType({
     "permissions": Subcommand(
-        "ostinato.cli.permissions_command:permissions", "what the rules say about a command, without running it"
+        "ostinato.cli.permissions_command:permissions",
+        "what the rules say about a command, without running it",
     ),
+    "config": Subcommand("ostinato.cli.config_command:config", "settings: what counts, and where it comes from"),
+    "trust": Subcommand("ostinato.cli.trust_command:trust", "folders whose settings and commands may act"),
     "local": Subcommand("ostinato.cli.local_command:local", "models that run on this machine"),
 })
 
