@@ -7,6 +7,7 @@ from pathlib import Path
 from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.abort import AbortSignal
+from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.loop.deps import NO_PROMPTS, Deps, PromptSource, QueryParams, ResolveMentions, no_mentions
 from ostinato.loop.query import events_of
 from ostinato.loop.run import Run
@@ -45,6 +46,8 @@ class Scene:
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
     started_for: tuple[str, ...] = ()
+    clock: FakeClock = field(default_factory=FakeClock)
+    budget: Budget = NO_BUDGET
     events: list[Event] = field(default_factory=list[Event])
     run: Run | None = None
 
@@ -73,10 +76,11 @@ class Scene:
             call_model=self.model.stream,
             permissions=self.permissions,
             journal=self.journal,
-            clock=FakeClock(),
+            clock=self.clock,
             ids=CountingIds(),
             queue=self.queue,
             mentions=self.mentions,
+            budget=self.budget,
         )
 
     async def play(self) -> list[Event]:
