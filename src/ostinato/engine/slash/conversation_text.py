@@ -8,6 +8,7 @@ from typing import Final, assert_never
 from ostinato.codec import sanitise
 from ostinato.history import History
 from ostinato.messages import (
+    AnyAttachment,
     AssistantBlock,
     AssistantMessage,
     AttachedImage,
@@ -81,18 +82,24 @@ def _parts(message: Message) -> Iterator[str]:
         case AssistantMessage():
             for block in message.content:
                 yield _assistant_block(block)
-        case AttachmentMessage(attachment=AttachedImage(path=path)):
-            yield f"*[image {path}]*"
-        case AttachmentMessage(attachment=QueuedCommand(prompt=prompt)):
-            yield prompt
         case AttachmentMessage():
-            return  # the others are for the model or for clients
+            yield _attached(message.attachment)
         case SystemMessage(subtype="local_command_output"):
             return  # what the program answered to a command is no part of the conversation
         case SystemMessage():
             yield f"> {message.text}".replace("\n", "\n> ")
         case _:
             assert_never(message)
+
+
+def _attached(attachment: AnyAttachment) -> str:
+    match attachment:
+        case AttachedImage(path):
+            return f"*[image {path}]*"
+        case QueuedCommand(prompt):
+            return prompt
+        case _:
+            return ""  # the others are for the model or for clients
 
 
 def _user_block(block: UserBlock) -> str:

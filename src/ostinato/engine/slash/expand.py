@@ -91,10 +91,12 @@ async def _output(
 
 
 def _untrusted(command: CommandFile, count: int) -> SlashReply:
+    lines = "a shell line" if count == 1 else f"{count} shell lines"
     return refusal(
-        f"`/{command.name}` would run {count} shell {'line' if count == 1 else 'lines'} of this project, and the project, "
-        "or this file as it is now, is not trusted; nothing was run or sent",
-        hint=f"read `{shown_path(command.path)}`, then trust the folder with `ostinato trust`",
+        f"`/{command.name}` would run {lines} of this project, and the project, or this file as it is now, is not trusted; "
+        "nothing was run or sent",
+        hint=f"read `{shown_path(command.path)}`, trust the folder with `ostinato trust`, and start anew; "
+        "a program also names `project` in `setting_sources`",
     )
 
 
