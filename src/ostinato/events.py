@@ -249,6 +249,8 @@ class Result(QueryEvent, frozen=True, tag="result"):
     `text` is the last reply's, or a local command's. `usage` is the main loop's; `tree_usage` and `costs` (by model) hold
     everything that was spent for it. `total_cost_usd` sums what has known prices; `cost_is_known` says whether that is all.
     `turn_count` is the Terminal's, 0 without one. `terminal_reason` is None when no query ran. `errors` is empty on success.
+    `joined` is the uuid of the result whose query took this text up while it ran: that one holds all numbers, this one none.
+    `ends_conversation`: the text asked the host to leave.
     """
 
     subtype: ResultSubtype
@@ -271,6 +273,8 @@ class Result(QueryEvent, frozen=True, tag="result"):
     hint: str = ""
     error_kind: str = ""
     status: int | None = None
+    joined: str = ""
+    ends_conversation: bool = False
 
     @property
     def is_error(self) -> bool:

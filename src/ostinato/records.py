@@ -154,6 +154,13 @@ class Aborted(Fact, frozen=True, tag="aborted"):
     reason: str
 
 
+class SettingChanged(Fact, frozen=True, tag="setting_changed"):
+    """From here on this is another one: for the model with the next query, for the permission mode with the next decision."""
+
+    name: Literal["model", "permission_mode"]
+    value: str
+
+
 class QueueArrived(Fact, frozen=True, tag="queue_arrived"):
     """Something was typed while work went on, and waits. A later message with the uuid `prompt_uuid` is this very text:
     it was sent; so a crash between the two neither loses nor repeats it.
@@ -200,6 +207,7 @@ AnyFact = (
     | ToolFinished
     | PermissionDecided
     | Aborted
+    | SettingChanged
     | QueueArrived
     | QueueTaken
     | Continued

@@ -20,9 +20,9 @@ from ostinato.engine.assemble import open_engine
 from ostinato.engine.clock import RandomIds
 from ostinato.engine.model_choice import SMALL_MODEL
 from ostinato.engine.options import Options
-from ostinato.engine.query_engine import MAX_PROMPT_CHARACTERS, QueryEngine
-from ostinato.errors import UsageError
-from ostinato.events import Terminal
+from ostinato.engine.prompt_text import checked_prompt
+from ostinato.engine.query_engine import QueryEngine
+from ostinato.events import Result
 from ostinato.protocols.stream_json import StreamedSession, StreamJson
 
 Talk = Callable[[str], None]
@@ -54,11 +54,7 @@ async def run_query(
     options: Options, prompt: str, scene: Scene, output: Output, talk: Talk, interruption: Interruption
 ) -> int:
     """The exit code. Raises OstinatoError for what was wrong before anything was sent; a closed output is no error."""
-    if len(prompt) > MAX_PROMPT_CHARACTERS:
-        raise UsageError(
-            f"the prompt has {len(prompt):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are taken",
-            hint="put long material into a file and name it in the prompt",
-        )
+    checked_prompt(prompt)
     async with open_engine(options) as engine:
         for notice in notices_to_tell(engine.setting.notices, scene):
             talk(f"note: {notice}\n")
@@ -81,22 +77,26 @@ async def show_query(
 ) -> int:
     """Show one query of an open conversation. Raises OutputClosed when nobody reads any more; the query is over then."""
     calls = CallRecord()
-    terminal: Terminal | None = None
+    result: Result | None = None
     await _put(renderer.begin(), output, talk)
     interruption.attach(engine.interrupt)
     async with aclosing(engine.submit_message(prompt)) as events:
         async for event in events:
             calls.take(event)
             await _put(renderer.show(event), output, talk)
-            if isinstance(event, Terminal):
-                terminal = event
-    if terminal is None:
+            if isinstance(event, Result):
+                result = event
+    if result is None:
         return FAILED
-    if interruption.cause is not None and terminal.reason != "completed":
+    is_completed = result.terminal_reason == "completed" or is_local_success(result)
+    if interruption.cause is not None and not is_completed:
         return interruption.exit_code
-    return ended_code(
-        is_completed=terminal.reason == "completed", has_lasting_denials=bool(calls.lasting(terminal.denials))
-    )
+    return ended_code(is_completed=is_completed, has_lasting_denials=bool(calls.lasting(result.denials)))
+
+
+def is_local_success(result: Result) -> bool:
+    """Whether the program answered by itself, as it was asked to."""
+    return result.terminal_reason is None and not result.is_error
 
 
 async def _put(shown: Shown, output: Output, talk: Talk) -> None:

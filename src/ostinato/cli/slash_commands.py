@@ -7,7 +7,7 @@ import msgspec
 
 from ostinato.cli.terminal_text import one_line
 from ostinato.engine.costs import cost_usd
-from ostinato.engine.query_engine import Setting
+from ostinato.engine.setting import Setting
 from ostinato.messages import Usage
 
 _COMMAND: Final = re.compile(r"/([a-z][a-z-]*)(?:\s.*)?", re.DOTALL | re.IGNORECASE)

@@ -8,7 +8,7 @@ from ostinato.cli.shown import NOTHING, Shown
 from ostinato.cli.terminal_text import terminal_text
 from ostinato.cli.tool_lines import ToolLines
 from ostinato.engine.answer import Answer
-from ostinato.events import Event, Terminal
+from ostinato.events import Event, Result, Terminal
 
 
 class TextOutput:
@@ -26,14 +26,18 @@ class TextOutput:
 
     def show(self, event: Event) -> Shown:
         self._answer.take(event)
-        if isinstance(event, Terminal):
-            out = self._answered() if event.reason == "completed" else b""
-            return Shown(out, ending_text(event, self._answer, self._resume_hint))
+        match event:
+            case Terminal():
+                out = self._data(self._answer.text) if event.reason == "completed" else b""
+                return Shown(out, ending_text(event, self._answer, self._resume_hint))
+            case Result(terminal_reason=None):  # the program's own answer: no query was run for it
+                return Shown(talk=event.text) if event.is_error else Shown(self._data(event.text))
+            case _:
+                pass
         line = self._tools.line(event)
         return Shown(talk=line) if line and self._is_verbose else NOTHING
 
-    def _answered(self) -> bytes:
-        text = self._answer.text
+    def _data(self, text: str) -> bytes:
         if self._is_terminal:
             text = terminal_text(text)
         ended = text if not text or text.endswith("\n") else text + "\n"

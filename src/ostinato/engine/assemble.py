@@ -6,25 +6,34 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
+from ostinato.attachments.instruction_files import LoadedInstructions
+from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
+from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration, started_with
 from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
-from ostinato.engine.options import Options
+from ostinato.engine.options import Options, PermissionMode
+from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt import system_blocks
-from ostinato.engine.prompt_queue import PromptQueue, pending_prompts
-from ostinato.engine.query_engine import QueryEngine, Setting
+from ostinato.engine.prompt_queue import pending_prompts
+from ostinato.engine.prompt_reader import PromptReader
+from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.seen_files import SeenFiles
-from ostinato.engine.session import Session, open_session, opened_history, spill_folder
-from ostinato.engine.surroundings import Sources, surroundings_of
-from ostinato.errors import UsageError
+from ostinato.engine.session import Session, open_session, opened_history, resumed_session, spill_folder
+from ostinato.engine.setting import Setting
+from ostinato.engine.slash_scene import SlashGround, slash_reader
+from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
+from ostinato.engine.thinking import wish_notices
+from ostinato.errors import ConfigurationError, UsageError
 from ostinato.invariants import tool_problems
-from ostinato.journal.places import data_root
+from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
 from ostinato.permissions.rules import Rule, parse_rule
 from ostinato.permissions.verdict import Policy
-from ostinato.ports import ModelFacts, Workspace
+from ostinato.ports import ModelFacts, Permissions
 from ostinato.records import SessionStarted
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.workspace import LocalWorkspace
@@ -47,12 +56,12 @@ async def open_engine(options: Options) -> AsyncGenerator[QueryEngine, None]:
 async def start_engine(options: Options) -> QueryEngine:
     """Set everything up; `aclose()` gives it back. Nothing is sent to a model yet.
 
-    Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address), LocalModelError,
-    JournalError.
+    Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address, `--settings`),
+    LocalModelError, JournalError. A fault in any other settings file is a notice.
     """
     ground = _ground(options)
     try:
-        return await _assembled(options, ground)
+        return await _assembled(ground.effect.options, ground)
     except BaseException:
         ground.session.journal.close()
         raise
@@ -61,10 +70,11 @@ async def start_engine(options: Options) -> QueryEngine:
 class _Ground(msgspec.Struct, frozen=True):
     """What was checked and opened before anything is built on it."""
 
+    configuration: Configuration
+    effect: InEffect
     environment: dict[str, str]
     cwd: Path
     roots: tuple[Path, ...]
-    data_root: Path | None
     rules: tuple[Rule, ...]
     chosen: ChosenModel
     tools: tuple[Tool, ...]
@@ -72,85 +82,156 @@ class _Ground(msgspec.Struct, frozen=True):
 
     @property
     def home(self) -> Path | None:
-        return Path(self.environment["HOME"]) if self.environment.get("HOME") else None
+        return self.configuration.home
+
+    @property
+    def data_root(self) -> Path | None:
+        return self.configuration.places.data_root
 
 
 def _ground(options: Options) -> _Ground:
     check_options(options)
-    environment = dict(os.environ if options.environment is None else options.environment)
+    own_rules = _rules(options)
+    configuration = options.configuration or read_configuration(options)
+    effect = in_effect(options, configuration)
+    options, rules = effect.options, (*own_rules, *effect.rules)
+    environment = dict(started_with(options))
     cwd, roots = _folders(options)
-    rules = _rules(options)
-    root = data_root(environment)
+    root = configuration.places.data_root
     chosen = choose_model(options, environment, models_folder=(root or Path.home()) / "models")
+    check_prices(_limits_of(options), chosen.facts)
     tools = _tools(options, rules, chosen.facts)
     session = open_session(options, root, cwd)
-    return _Ground(environment, cwd, roots, root, rules, chosen, tools, session)
+    return _Ground(configuration, effect, environment, cwd, roots, rules, chosen, tools, session)
 
 
 async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
-    session, facts = ground.session, ground.chosen.facts
-    spill = spill_folder(ground.data_root, ground.cwd, session)
-    workspace = LocalWorkspace(ground.cwd, ground.roots, child_environment(ground.environment), spill)
-    clock, ids, files = SystemClock(), RandomIds(), SeenFiles()
-    gate = Gate(
-        Policy(options.permission_mode or "default", ground.rules),
-        options.can_use_tool,
-        home=ground.home or Path("/nonexistent"),
-        builtin_names=frozenset(tool.name for tool in builtin_tools(is_read_only_command=is_read_only_shell)),
-    )
-    sources = Sources(
-        workspace,
-        files,
-        clock,
-        ids,
-        may_read=lambda path: gate.may_read(path, workspace),
-        home=ground.home,
-        data_root=ground.data_root,
-    )
-    around = await surroundings_of(sources, facts, with_instructions=options.instructions)
-    queue = PromptQueue(session.journal.write, ids.uuid, pending_prompts(session.records))
-    deps = Deps(
-        ground.chosen.model.stream,
-        gate,
-        session.journal,
-        clock,
-        ids,
-        collect_attachments=around.collect,
-        prefetch=around.prefetch,
-        queue=queue,
-        mentions=around.mentions,
-    )
-    setting = _setting(options, ground, workspace, files, around.user_context)
-    started = SessionStarted(session.session_id, str(ground.cwd), facts.id, VERSION)
-    return QueryEngine(
-        setting,
-        deps,
-        opened_history(session, started),
-        mentions=around.mentions,
-        queue=queue,
-        close_session=session.journal.close,
-        close_model=ground.chosen.aclose,
-    )
+    maker = _Maker(options, ground)
+    begun = maker.begun(ground.session, ground.chosen.facts)
+    parts = await maker.parts(begun.place, ground.chosen)
+    return QueryEngine(maker, parts, begun, reader_for=maker.reader)
 
 
-def _setting(
-    options: Options, ground: _Ground, workspace: Workspace, files: SeenFiles, context: str
-) -> Setting:
-    facts = ground.chosen.facts
-    system = system_blocks(options.system_prompt, options.append_system_prompt, is_short=facts.short_prompt)
-    return Setting(
-        session_id=ground.session.session_id,
-        model=facts,
-        tools=ground.tools,
-        workspace=workspace,
-        files=files,
-        settings=ModelSettings(system, context, options.temperature),
-        config=options.config,
-        permission_mode=options.permission_mode or "default",
-        max_turns=options.max_turns,
-        max_output_tokens=options.max_output_tokens,
-        notices=(*ground.session.notices, *ground.chosen.notices),
-    )
+class _Maker:
+    """Implements `EngineMaker`: the first parts of an engine and all later ones are made here, from the same ground."""
+
+    def __init__(self, options: Options, ground: _Ground) -> None:
+        self._options = options
+        self._ground = ground
+        self._clock, self._ids = SystemClock(), RandomIds()
+        self._instructions = LoadedInstructions()
+        self._budget = TreeBudget(_limits_of(options), self._clock)
+        builtin = builtin_tools(is_read_only_command=is_read_only_shell)
+        self._gate = Gate(
+            Policy(options.permission_mode or "default", ground.rules),
+            options.can_use_tool,
+            home=ground.home or Path("/nonexistent"),
+            builtin_names=frozenset(tool.name for tool in builtin),
+            keeper=ground.effect.keeper,
+            is_bypass_disabled=ground.effect.is_bypass_disabled,
+            tell=options.on_notice,
+        )
+
+    def reader(self, engine: QueryEngine) -> PromptReader:
+        ground = SlashGround(
+            self._ground.configuration,
+            policy=lambda: self._gate.policy,
+            with_rules=self.with_rules,
+            instructions=lambda: self._instructions,
+        )
+        return slash_reader(engine, ground)
+
+    def choose_model(self, name: str) -> ChosenModel:
+        ground = self._ground
+        models_folder = (ground.data_root or Path.home()) / "models"
+        return choose_model(
+            replace(self._options, model=name), ground.environment, models_folder=models_folder
+        )
+
+    def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
+        wanted = replace(self._options, resume=None, continue_session=False, session_id=None)
+        if session_file is not None:
+            return self.begun(resumed_session(session_file), model)
+        self._budget.restart()
+        return self.begun(open_session(wanted, self._ground.data_root, self._ground.cwd), model)
+
+    def begun(self, session: Session, model: ModelFacts) -> Begun:
+        ground = self._ground
+        spill = spill_folder(ground.data_root, ground.cwd, session)
+        workspace = LocalWorkspace(ground.cwd, ground.roots, child_environment(ground.environment), spill)
+        place = Place(session.session_id, session.journal, workspace, SeenFiles(), session.notices)
+        started = SessionStarted(session.session_id, str(ground.cwd), model.id, VERSION)
+        return Begun(place, opened_history(session, started), pending_prompts(session.records))
+
+    async def parts(self, place: Place, chosen: ChosenModel) -> Parts:
+        check_prices(self._budget.limits, chosen.facts)
+        around = await self._surroundings(place, chosen.facts)
+        self._instructions = around.instructions
+        deps = Deps(
+            chosen.model.stream,
+            self._gate,
+            place.journal,
+            self._clock,
+            self._ids,
+            collect_attachments=around.collect,
+            prefetch=around.prefetch,
+            mentions=around.mentions,
+            budget=self._budget,
+        )
+        return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
+
+    def facts_of(self, model: str) -> ModelFacts | None:
+        from ostinato.providers.catalogue import facts_of, full_name  # ruff: ignore[import-outside-top-level] - only a resumed session asks
+
+        try:
+            return facts_of(full_name(model))
+        except ConfigurationError:
+            return None
+
+    def set_permission_mode(self, mode: PermissionMode) -> None:
+        self._gate.set_permission_mode(mode)
+
+    def with_rules(self, rules: tuple[Rule, ...]) -> Permissions:
+        return self._gate.with_rules(rules)
+
+    async def _surroundings(self, place: Place, facts: ModelFacts) -> Surroundings:
+        sources = Sources(
+            place.workspace,
+            place.files,
+            self._clock,
+            self._ids,
+            may_read=lambda path: self._gate.may_read(path, place.workspace),
+            home=self._ground.home,
+            data_root=self._ground.data_root,
+        )
+        return await surroundings_of(sources, facts, with_instructions=self._options.instructions)
+
+    def _setting(self, place: Place, chosen: ChosenModel, context: str) -> Setting:
+        options, ground, facts = self._options, self._ground, chosen.facts
+        system = system_blocks(
+            options.system_prompt, options.append_system_prompt, is_short=facts.short_prompt
+        )
+        is_first = chosen is ground.chosen
+        return Setting(
+            session_id=place.session_id,
+            model=facts,
+            tools=ground.tools if is_first else _tools(options, ground.rules, facts),
+            workspace=place.workspace,
+            files=place.files,
+            settings=ModelSettings(system, context, options.temperature),
+            config=options.config,
+            permission_mode=self._gate.permission_mode,
+            max_turns=options.max_turns,
+            max_output_tokens=options.max_output_tokens,
+            thinking=options.thinking,
+            effort=options.effort,
+            notices=(
+                *place.notices,
+                *ground.effect.notices,
+                *chosen.notices,
+                *wish_notices(options.thinking, options.effort, facts),
+            ),
+        )
 
 
 # ------------------------------------------------------------------------------------------------ folders, rules, tools
@@ -166,6 +247,10 @@ def _folders(options: Options) -> tuple[Path, tuple[Path, ...]]:
             raise UsageError(f"the folder `{folder}` cannot be read", hint="check its permissions")
         folders.append(real)
     return folders[0], tuple(dict.fromkeys(folders))
+
+
+def _limits_of(options: Options) -> BudgetLimits:
+    return BudgetLimits(options.max_budget_usd, options.max_total_tokens, options.timeout_s)
 
 
 def _rules(options: Options) -> tuple[Rule, ...]:

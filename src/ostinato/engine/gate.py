@@ -18,9 +18,9 @@ from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode
 from ostinato.engine.options import Deny as CallerDenies
 from ostinato.errors import UsageError
-from ostinato.permissions.rules import Behaviour, parse_rule
+from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
-from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Workspace
+from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace
 
 DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you would need."
 PATH_INPUTS = ("file_path", "notebook_path", "path")
@@ -64,6 +64,11 @@ class Gate:
         self._asking = anyio.Lock()
 
     @property
+    def policy(self) -> Policy:
+        """Mode and rules of the next decision."""
+        return self._policy
+
+    @property
     def permission_mode(self) -> PermissionMode:
         return self._policy.mode
 
@@ -86,8 +91,12 @@ class Gate:
         new = tuple(rule for rule in added if (rule.behaviour, str(rule), rule.anchor) not in known)
         self._policy = replace(self._policy, rules=(*self._policy.rules, *new))
 
-    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
-        verdict = self._verdict(query)
+    def with_rules(self, rules: Sequence[Rule]) -> Permissions:
+        """This gate with some rules more; whatever else changes here changes there."""
+        return _WithRules(self, tuple(rules))
+
+    async def decide(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Allowed | Denied:
+        verdict = self._verdict(query, more_rules)
         if not isinstance(verdict, Ask):
             return _settled(verdict)
         if self._can_use_tool is None:
@@ -95,7 +104,7 @@ class Gate:
         policy = self._policy
         async with self._asking:
             # While this question waited for the one before it, that one's answer may have settled both.
-            verdict = verdict if policy is self._policy else self._verdict(query)
+            verdict = verdict if policy is self._policy else self._verdict(query, more_rules)
             return await self._asked(query, verdict) if isinstance(verdict, Ask) else _settled(verdict)
 
     def may_read(self, path: Path, workspace: Workspace) -> bool:
@@ -150,13 +159,14 @@ class Gate:
             if problem:
                 self._tell(problem)
 
-    def _verdict(self, query: PermissionQuery) -> Verdict:
-        return self._decided(self._facts(query))
+    def _verdict(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Verdict:
+        return self._decided(self._facts(query), more_rules)
 
-    def _decided(self, facts: CallFacts) -> Verdict:
+    def _decided(self, facts: CallFacts, more_rules: tuple[Rule, ...] = ()) -> Verdict:
         from ostinato.permissions.decision import decide  # ruff: ignore[import-outside-top-level] - see the module's docstring
 
-        return decide(facts, self._policy)
+        policy = self._policy
+        return decide(facts, replace(policy, rules=(*policy.rules, *more_rules)) if more_rules else policy)
 
     def _facts(self, query: PermissionQuery) -> CallFacts:
         return call_facts(
@@ -167,6 +177,17 @@ class Gate:
             is_read_only=query.tool.name in self._builtin_names and _is_read_only(query),
             paths=_touched(query),
         )
+
+
+class _WithRules:
+    """Implements the `Permissions` port."""
+
+    def __init__(self, gate: Gate, rules: tuple[Rule, ...]) -> None:
+        self._gate = gate
+        self._rules = rules
+
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+        return await self._gate.decide(query, self._rules)
 
 
 def call_facts(

@@ -106,12 +106,17 @@ class PromptQueue:
         account when its message is written with its uuid; if that fails, give it back.
         """
         first = next(iter(self.pending()), None)
-        if first is None:
+        return None if first is None else self.take(first.uuid)
+
+    def take(self, uuid: str) -> QueuedPrompt | None:
+        """Take this one as `take_next` does; None if it is not here (any more)."""
+        wanted = next((prompt for prompt in self._waiting if prompt.uuid == uuid), None)
+        if wanted is None:
             return None
-        if first.mode != "prompt":
-            self._write(QueueTaken((first.uuid,), "carried_out"))
-        self._waiting.remove(first)
-        return first
+        if wanted.mode != "prompt":
+            self._write(QueueTaken((uuid,), "carried_out"))
+        self._waiting.remove(wanted)
+        return wanted
 
     def drain(self) -> Sequence[QueuedPrompt]:
         """Take the prompts that may join a running query. Commands, shell lines and what is meant for later stay."""
@@ -126,13 +131,15 @@ class PromptQueue:
         self._waiting.extend(prompts)
         self._waiting.sort(key=lambda prompt: self._arrival[prompt.uuid])
 
-    def move_to(self, write: Write) -> None:
-        """From now on the journal of another session holds the queue; what waits moves along."""
+    def move_to(self, write: Write, pending: Sequence[QueuedPrompt] = ()) -> None:
+        """From now on the journal of another session holds the queue; what waits moves along, before what waited there."""
         for prompt in self._waiting:
             write(QueueArrived(prompt.uuid, prompt.text, prompt.priority, prompt.mode))
         if self._waiting:
             self._write(QueueTaken(tuple(prompt.uuid for prompt in self._waiting), "moved"))
         self._write = write
+        for prompt in pending:
+            self._enter(prompt)
 
     def _enter(self, prompt: QueuedPrompt) -> None:
         self._arrival[prompt.uuid] = len(self._arrival)

@@ -1,177 +1,300 @@
-"""One conversation: its history, its journal, and one query at a time."""
+"""One conversation as a program holds it: submit texts, interrupt, change model, mode or session, ask what was said and spent.
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+Every submission that is accepted ends with exactly one `Result`, whatever happens inside; one whose consumer leaves gets none.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import assert_never
 
 import anyio
 import msgspec
 
-from ostinato.codec import sanitise
+from ostinato.engine.model_choice import ChosenModel
+from ostinato.engine.options import PermissionMode
+from ostinato.engine.parts import Begun, EngineMaker, Parts
 from ostinato.engine.prompt_queue import PromptQueue
-from ostinato.engine.result_account import ResultAccount
-from ostinato.engine.surroundings import Mentions
-from ostinato.engine.written import WrittenRecords
+from ostinato.engine.prompt_reader import PromptReader, pass_on
+from ostinato.engine.prompt_text import checked_prompt
+from ostinato.engine.setting import Setting
+from ostinato.engine.slash.reply import Leave, NextStep, OpenSession, StartAnew
+from ostinato.engine.submission import Submission, Ways
+from ostinato.engine.talk import Talk, spent_in
+from ostinato.engine.turns import Joined, OwnTurn, Turns, Withdrawn
 from ostinato.errors import UsageError
-from ostinato.events import Event, Terminal
+from ostinato.events import Event, ModelCost, Result
 from ostinato.history import History
-from ostinato.loop.abort import AbortSignal
-from ostinato.loop.deps import Deps, QueryParams
-from ostinato.loop.query import events_of
-from ostinato.loop.run import SETTLE_S, Run
-from ostinato.messages import user_prompt
-from ostinato.ports import FileState, ModelFacts, QuerySource, QueryTracking, Workspace
-from ostinato.records import Record
-from ostinato.state import ModelSettings, QueryConfig, ToolUseContext
-from ostinato.submissions import AbortReason
-from ostinato.tool import Tool
+from ostinato.loop.run import SETTLE_S
+from ostinato.messages import Message, Usage
+from ostinato.ports import Journal, ModelFacts
+from ostinato.records import QueueTaken, Record, SettingChanged
+from ostinato.submissions import AbortReason, QueuedPrompt
 
-MAX_PROMPT_CHARACTERS = 10_000_000
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """What stays the same for a whole conversation."""
-
-    session_id: str
-    model: ModelFacts
-    tools: tuple[Tool, ...]
-    workspace: Workspace
-    files: FileState
-    settings: ModelSettings
-    config: QueryConfig
-    permission_mode: str
-    max_turns: int | None = None
-    max_output_tokens: int | None = None
-    notices: tuple[str, ...] = ()
-    """Sentences for the user: a session that is not kept, damage that was put aside, a small model."""
+WITHDRAWN = "the message was taken back before it was sent"
+LEFT = "the query that had taken the message up was left"
 
 
 class QueryEngine:
-    """Holds the history between queries. `engine/assemble.py` makes it; `async with open_engine(...)` closes it."""
+    """`engine/assemble.py` makes it; `async with open_engine(...)` closes it. Not for use from several threads."""
 
     def __init__(
         self,
-        setting: Setting,
-        deps: Deps,
-        history: History,
+        maker: EngineMaker,
+        parts: Parts,
+        begun: Begun,
         *,
-        mentions: Mentions,
-        queue: PromptQueue,
-        close_session: Callable[[], None],
-        close_model: Callable[[], Awaitable[None]],
+        reader_for: Callable[["QueryEngine"], PromptReader] = lambda _engine: pass_on,
     ) -> None:
-        self.setting = setting
-        self.history = history
-        self._deps = deps
-        self.queue = queue
-        queue.on_now(lambda: self.interrupt("interrupt"))
-        self._mentions = mentions
-        self._close_session = close_session
-        self._close_model = close_model
-        self._run: Run | None = None
-        self._turn = anyio.Semaphore(1, max_value=1)
+        write = self._queue_writer(parts.place.journal)
+        self.queue = PromptQueue(write, parts.deps.ids.uuid, begun.pending)
+        self.queue.on_now(lambda: self.interrupt("interrupt"))
+        self._talk = Talk(maker, self._with_queue(parts), begun.history)
+        self._turns = Turns(self.queue)
+        self._retired: list[ChosenModel] = []
+        self._is_closed = False
+        self._ways = Ways(reader_for(self), self._take_step, self._turns.end)
 
-    @property
-    def session_id(self) -> str:
-        return self.setting.session_id
+    # -------------------------------------------------------------------------------------------- submissions
 
     async def submit_message(self, prompt: str, *, uuid: str | None = None) -> AsyncGenerator[Event, None]:
         """Events of one query, its `Terminal`, then exactly one `Result`. The prompt is written before the first model call.
 
-        A submission waits until those before it are done. `uuid` names the prompt's message; None makes a new one.
-        Raises UsageError for an empty or far too long prompt; then nothing was written.
+        While another submission runs the text waits in `queue`: it may join that query after a round of tools, and then ends with
+        a `Result` alone, or it gets its own turn in order. A text that the engine answers itself has no `Terminal`. `uuid` names
+        the prompt's message; None makes a new one. Raises UsageError for an empty or far too long text, a uuid that came before
+        and a closed engine, and JournalError if a text that must wait cannot be written down; then nothing is sent.
         """
-        text = _checked(sanitise(prompt))
-        await self._turn.acquire()
+        text = checked_prompt(prompt)
+        self._check_open()
+        if self._turns.begin():
+            submission = Submission(
+                self._talk, QueuedPrompt(uuid or self._new_uuid(), text), self._ways, is_queued=False
+            )
+        else:
+            waiting = self.queue.put(text, uuid=uuid)
+            fate = await self._turns.wait(waiting.uuid)
+            if not isinstance(fate, OwnTurn):
+                yield self._unsent(fate)
+                return
+            submission = Submission(self._talk, fate.prompt, self._ways, is_queued=True)
         try:
-            account = ResultAccount(self.setting.model.id, self._facts_of, self._deps.clock.monotonic_s)
-            await self._begin(text, uuid or self._deps.ids.uuid())
-            events = self._query()
-            try:
-                async for event in events:
-                    account.take(event)
+            while (batch := await submission.receive()) is not None:
+                for event in batch:
                     yield event
-                    if isinstance(event, Terminal):
-                        yield account.result(event, self.session_id, self._deps.ids.uuid())
-            finally:
-                await events.aclose()
         finally:
-            self._turn.release()
+            await submission.leave()
 
-    async def _query(self) -> AsyncGenerator[Event, None]:
-        written = WrittenRecords(self._deps.journal)
-        run = Run(self._params(), replace(self._deps, journal=written))
-        self._run = run
-        events = events_of(run)
-        try:
-            async for event in events:
-                yield event
-        finally:
+    async def run_queue(self) -> AsyncGenerator[Event, None]:
+        """Submit what waits in `queue`, each text on its own and in order, until nothing waits. Events as of `submit_message`."""
+        self._check_open()
+        while True:
+            await self._turns.freed()
+            self._turns.begin()
+            prompt = self.queue.take_next()
+            if prompt is None:
+                self._turns.end()
+                return
+            submission = Submission(self._talk, prompt, self._ways, is_queued=True)
             try:
-                await events.aclose()
-            finally:  # without an await: it also holds when leaving was itself cancelled
-                self._run = None
-                self.history = self.history.extend(written.records) if run.messages is None else run.messages
+                while (batch := await submission.receive()) is not None:
+                    for event in batch:
+                        yield event
+            finally:
+                await submission.leave()
 
     def interrupt(self, reason: AbortReason = "user") -> None:
-        """End the running query, if there is one; its `Terminal` and `Result` still come."""
-        if self._run is not None:
-            self._run.abort.abort(reason)
+        """End the running query, if there is one; its `Terminal` and `Result` still come, and what waits gets its turn."""
+        if self._talk.running is not None:
+            self._talk.running.abort.abort(reason)
 
-    def _facts_of(self, model: str) -> ModelFacts | None:
-        return self.setting.model if model == self.setting.model.id else None
+    @property
+    def is_busy(self) -> bool:
+        """Whether a submission has the turn."""
+        return self._turns.is_taken
 
-    async def _begin(self, prompt: str, uuid: str) -> None:
-        """Write the prompt, then what it mentions: a crash from here on leaves a session that can go on."""
-        before = self.history.view()
-        self._write(user_prompt(uuid, prompt))
-        for message in await self._mentions(prompt, before):
-            self._write(message)
+    # -------------------------------------------------------------------------------------------- what was said and spent
 
-    def _write(self, record: Record) -> None:
-        self._deps.journal.write(record)
-        self.history = self.history.append(record)
+    @property
+    def setting(self) -> Setting:
+        return self._talk.parts.setting
 
-    def _params(self) -> QueryParams:
-        setting = self.setting
-        context = ToolUseContext(
-            tools=setting.tools,
-            model=setting.model,
-            workspace=setting.workspace,
-            files=setting.files,
-            abort=AbortSignal(),
-            source=QuerySource("sdk"),
-            tracking=QueryTracking(self._deps.ids.uuid()),
+    @property
+    def session_id(self) -> str:
+        return self._talk.parts.place.session_id
+
+    @property
+    def history(self) -> History:
+        """What was said until now, in a running query too."""
+        return self._talk.so_far()
+
+    @history.setter
+    def history(self, history: History) -> None:
+        """Between queries only: say that this was said before. Nothing is written."""
+        self._talk.history = history
+
+    def get_messages(self, *, since: str | None = None) -> list[Message]:
+        """The conversation as the model sees it; with `since`, what came after the message with that uuid (everything if there
+        is none).
+        """
+        messages = self.history.view()
+        places = [place for place, message in enumerate(messages) if message.uuid == since]
+        return messages[places[-1] + 1 :] if places else messages
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the whole session, earlier runs of it included."""
+        return self._talk.spent.usage
+
+    @property
+    def costs(self) -> Mapping[str, ModelCost]:
+        """The same by model, in dollars where the prices are known."""
+        return self._talk.costs()
+
+    # -------------------------------------------------------------------------------------------- changes
+
+    async def set_model(self, name: str) -> ModelFacts:
+        """From the next query on; what was said stays. Raises ConfigurationError or LocalModelError, and then changes nothing."""
+        self._check_open()
+        chosen = self._talk.maker.choose_model(name)
+        try:
+            parts = await self._talk.maker.parts(self._talk.parts.place, chosen)
+            self._talk.record(SettingChanged("model", chosen.facts.id))
+        except BaseException:
+            with anyio.move_on_after(SETTLE_S, shield=True):
+                await chosen.aclose()
+            raise
+        self._retired.append(self._talk.parts.chosen)
+        self._talk.adopt(self._with_queue(parts))
+        await self._close_retired()
+        return chosen.facts
+
+    def set_permission_mode(self, mode: PermissionMode) -> None:
+        """For the very next decision, in a running query too. Raises UsageError."""
+        self._talk.maker.set_permission_mode(mode)
+        parts = self._talk.parts
+        self._talk.parts = replace(
+            parts, setting=msgspec.structs.replace(parts.setting, permission_mode=mode)
         )
-        return QueryParams(
-            messages=self.history,
-            tool_use_context=context,
-            settings=setting.settings,
-            max_turns=setting.max_turns,
-            max_output_tokens_override=setting.max_output_tokens,
-            config=setting.config,
-        )
+        self._talk.record(SettingChanged("permission_mode", mode))
+
+    async def clear(self) -> None:
+        """Begin a new session with the same settings; the old one stays as it is and can be resumed.
+
+        Raises UsageError while a submission runs, and what starting a session raises; then nothing changed.
+        """
+        await self._between_turns(None)
+
+    async def open_session(self, session_file: Path) -> None:
+        """Go on with the session in this file, with the settings of this engine. Raises as `clear` does."""
+        await self._between_turns(session_file)
+
+    async def _between_turns(self, session_file: Path | None) -> None:
+        self._check_open()
+        if not self._turns.begin():
+            raise UsageError(
+                "a query of this conversation is still running", hint="wait for it, or interrupt it"
+            )
+        try:
+            await self._move_to(session_file)
+        finally:
+            self._turns.end()
+
+    async def _move_to(self, session_file: Path | None) -> None:
+        talk = self._talk
+        old = talk.parts
+        begun = talk.maker.begin(session_file, old.chosen.facts)
+        try:
+            parts = await talk.maker.parts(begun.place, old.chosen)
+            self.queue.move_to(self._queue_writer(begun.place.journal), begun.pending)
+        except BaseException:
+            begun.place.journal.close()
+            raise
+        talk.adopt(self._with_queue(parts))
+        talk.history, talk.spent = begun.history, spent_in(begun.history)
+        old.place.journal.close()
+
+    async def _take_step(self, step: NextStep) -> bool:
+        match step:
+            case Leave():
+                return True
+            case StartAnew():
+                await self._move_to(None)
+            case OpenSession(path):
+                await self._move_to(path)
+            case _:
+                assert_never(step)
+        return False
 
     async def aclose(self) -> None:
-        """End the query that still runs, if there is one, and give back what the conversation holds: the session file and the
-        model's connections. Waits at most twice `SETTLE_S`, also when the caller is being cancelled.
+        """End the query that still runs, if there is one, and give back what the engine holds: the session file and the models'
+        connections. What waits stays in the session's queue. Waits at most `SETTLE_S` for the query and as long for the models,
+        also when the caller is being cancelled. Twice is harmless.
         """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        running = self._talk.running
+        self._turns.withdraw_all()
         try:
-            if self._run is not None:
-                self._run.leave()
-                await self._run.settled()
+            if running is not None and running.run is not None:
+                running.run.leave()
+                await running.run.settled()
+            elif running is not None:
+                running.abort.abort("consumer_left")
         finally:
-            self._close_session()
+            self._talk.parts.place.journal.close()
             with anyio.move_on_after(SETTLE_S, shield=True):
-                await self._close_model()
+                for chosen in (*self._retired, self._talk.parts.chosen):
+                    await chosen.aclose()
 
+    # -------------------------------------------------------------------------------------------- within
 
-def _checked(prompt: str) -> str:
-    """Raises UsageError."""
-    if not prompt.strip():
-        raise UsageError("the prompt is empty", hint="say what should be done")
-    if len(prompt) > MAX_PROMPT_CHARACTERS:
-        raise UsageError(
-            f"the prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARACTERS} are taken",
-            hint="put long material into a file and name it in the prompt",
-        )
-    return prompt
+    def _unsent(self, fate: Joined | Withdrawn) -> Result:
+        """The result of a text that had no query of its own: what became of it, and no numbers, which are counted once."""
+        mine = Result("error_during_execution", self.session_id, self._new_uuid())
+        match fate:
+            case Joined(result):
+                if result is None:
+                    return msgspec.structs.replace(mine, errors=(LEFT,), error_kind="left")
+                return Result(
+                    result.subtype,
+                    result.session_id,
+                    mine.uuid,
+                    text=result.text,
+                    terminal_reason=result.terminal_reason,
+                    errors=result.errors,
+                    hint=result.hint,
+                    error_kind=result.error_kind,
+                    status=result.status,
+                    joined=result.uuid,
+                )
+            case Withdrawn():
+                return msgspec.structs.replace(mine, errors=(WITHDRAWN,), error_kind="withdrawn")
+            case _:
+                assert_never(fate)
+
+    def _with_queue(self, parts: Parts) -> Parts:
+        return replace(parts, deps=replace(parts.deps, queue=self.queue))
+
+    def _queue_writer(self, journal: Journal) -> Callable[[Record], None]:
+        """Writes for the queue; who waits for a text that is taken back hears of it."""
+
+        def write(record: Record) -> None:
+            journal.write(record)
+            if isinstance(record, QueueTaken) and record.how == "taken_back":
+                self._turns.withdraw(*record.prompt_uuids)
+
+        return write
+
+    async def _close_retired(self) -> None:
+        """Models that no query uses any more; one that a running query uses waits for the next call."""
+        while self._retired and not self._turns.is_taken:
+            await self._retired.pop().aclose()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise UsageError("this engine is closed", hint="open another one")
+
+    def _new_uuid(self) -> str:
+        return self._talk.parts.deps.ids.uuid()

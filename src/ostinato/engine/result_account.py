@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ostinato.engine.answer import Answer
 from ostinato.engine.costs import FactsOf, Spent, is_cost_known, total_cost_usd
 from ostinato.events import Event, RequestStart, ResponseUsage, Result, ResultSubtype, Terminal
-from ostinato.messages import Usage
+from ostinato.messages import NO_USAGE
 
 SUCCESSES: Final = frozenset({"completed", "stop_hook_prevented", "hook_stopped", "tool_deferred"})
 """Terminal reasons that are no error (semantics §3.2)."""
@@ -24,16 +24,19 @@ _SUBTYPES: Final[dict[str, ResultSubtype]] = {
 
 
 class ResultAccount:
-    """Gathers what the result needs. `model` is the name that usage without a response of its own is put down to."""
+    """Gathers what the result needs. `rest` is what no complete response accounts for (a reply that broke off), once the
+    Terminal came; it is put down to `model`.
+    """
 
     def __init__(self, model: str, facts_of: FactsOf, monotonic_s: Callable[[], float]) -> None:
-        self._model = model
+        self.model = model
         self._facts_of = facts_of
         self._monotonic_s = monotonic_s
         self._started_s = monotonic_s()
         self._request_started_s: float | None = None
         self._api_s = 0.0
         self._spent = Spent()
+        self.rest = NO_USAGE
         self._stop_reason: str | None = None
         self._answer = Answer()
 
@@ -49,7 +52,8 @@ class ResultAccount:
                 self._spent.add(event.model, event.usage)
             case Terminal():
                 self._request_ended()
-                self._spent.add(self._model, _rest(event.usage, self._spent.usage))
+                self.rest = event.usage.minus(self._spent.usage)
+                self._spent.add(self.model, self.rest)
             case _:
                 pass
 
@@ -77,13 +81,14 @@ class ResultAccount:
             status=terminal.status,
         )
 
-    def local_result(self, text: str, session_id: str, uuid: str) -> Result:
-        """The success of a submission that needed no model."""
+    def local_result(self, text: str, session_id: str, uuid: str, *, is_error: bool = False) -> Result:
+        """What a submission came to that needed no model."""
         return Result(
-            "success",
+            "error_during_execution" if is_error else "success",
             session_id,
             uuid,
             text=text,
+            errors=(text,) if is_error else (),
             duration_ms=int((self._monotonic_s() - self._started_s) * 1000),
             duration_api_ms=int(self._api_s * 1000),
         )
@@ -97,13 +102,3 @@ class ResultAccount:
         if self._request_started_s is not None:
             self._api_s += self._monotonic_s() - self._request_started_s
             self._request_started_s = None
-
-
-def _rest(total: Usage, known: Usage) -> Usage:
-    """What no complete response accounts for: a reply that broke off."""
-    return Usage(
-        max(0, total.input_tokens - known.input_tokens),
-        max(0, total.output_tokens - known.output_tokens),
-        max(0, total.cache_read_input_tokens - known.cache_read_input_tokens),
-        max(0, total.cache_creation_input_tokens - known.cache_creation_input_tokens),
-    )

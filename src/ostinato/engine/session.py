@@ -33,9 +33,9 @@ class Session(msgspec.Struct, frozen=True):
 def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
     """Raises UsageError (no such session) and JournalError (in use, taken, of a later version)."""
     if options.resume is not None:
-        return _resumed(find_session(root, options.resume, cwd))
+        return resumed_session(find_session(root, options.resume, cwd))
     if options.continue_session:
-        return _resumed(newest_session(root, cwd))
+        return resumed_session(newest_session(root, cwd))
     session_id = options.session_id or RandomIds().uuid()
     if not options.keep_session:
         return Session(session_id, MemoryOnly())
@@ -45,7 +45,8 @@ def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
     return Session(session_id, started)
 
 
-def _resumed(path: Path) -> Session:
+def resumed_session(path: Path) -> Session:
+    """The session in this file. Raises UsageError and JournalError."""
     opened = resume_session(path, now=SystemClock().now)
     if isinstance(opened, OpenedSession):
         journal, found, notices = opened.writer, opened.found, ()

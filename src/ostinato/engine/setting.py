@@ -1,0 +1,27 @@
+"""What a conversation is set up with, as others may see it; replaced as a whole when model, mode or session change."""
+
+import msgspec
+
+from ostinato.engine.thinking import ThinkingWish
+from ostinato.ports import Effort, FileState, ModelFacts, Workspace
+from ostinato.state import ModelSettings, QueryConfig
+from ostinato.tool import Tool
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """What a query of the conversation begins with."""
+
+    session_id: str
+    model: ModelFacts
+    tools: tuple[Tool, ...]
+    workspace: Workspace
+    files: FileState
+    settings: ModelSettings
+    config: QueryConfig
+    permission_mode: str
+    max_turns: int | None = None
+    max_output_tokens: int | None = None
+    thinking: ThinkingWish | None = None
+    effort: Effort | None = None
+    notices: tuple[str, ...] = ()
+    """Sentences for the user: a session that is not kept, damage that was put aside, a small model."""

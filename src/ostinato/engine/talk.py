@@ -1,0 +1,72 @@
+"""What a conversation holds between its queries and what they change: history, parts, what was spent, what runs now."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+
+from ostinato.engine.costs import Spent
+from ostinato.engine.parts import EngineMaker, Parts
+from ostinato.engine.written import WrittenRecords
+from ostinato.events import ModelCost
+from ostinato.history import History
+from ostinato.loop.run import Run
+from ostinato.ports import Abort, ModelFacts
+from ostinato.records import Record, ResponseEnded
+
+
+class Running(msgspec.Struct):
+    """The submission that has the turn. `run` is there once its query began."""
+
+    abort: Abort
+    written: WrittenRecords
+    run: Run | None = None
+
+
+class Talk:
+    """Mutable on purpose, and held by one engine alone."""
+
+    def __init__(self, maker: EngineMaker, parts: Parts, history: History) -> None:
+        self.maker = maker
+        self.parts = parts
+        self.history = history
+        self.spent = spent_in(history)
+        self.running: Running | None = None
+        self._known = {parts.chosen.facts.id: parts.chosen.facts}
+
+    def adopt(self, parts: Parts) -> None:
+        """From the next query on. The permission mode is the engine's own, whatever the options began with."""
+        mode = self.parts.setting.permission_mode
+        self.parts = replace(parts, setting=msgspec.structs.replace(parts.setting, permission_mode=mode))
+        self.know(parts.chosen.facts)
+
+    def know(self, facts: ModelFacts) -> None:
+        """Prices of a model that is used from here on."""
+        self._known[facts.id] = facts
+
+    def facts_of(self, model: str) -> ModelFacts | None:
+        return self._known.get(model) or self.maker.facts_of(model)
+
+    def costs(self) -> Mapping[str, ModelCost]:
+        return self.spent.costs(self.facts_of)
+
+    def record(self, record: Record) -> None:
+        """Write a fact; while a query runs it is no part of that query's records, since it changes no view."""
+        self.parts.place.journal.write(record)
+        if self.running is None:
+            self.history = self.history.append(record)
+
+    def so_far(self) -> History:
+        """The history with what the running query has written until now."""
+        if self.running is None:
+            return self.history
+        return self.history.extend(self.running.written.records)
+
+
+def spent_in(history: History) -> Spent:
+    """What the session's responses cost until now, earlier runs included."""
+    spent = Spent()
+    for record in history.log():
+        if isinstance(record, ResponseEnded):
+            spent.add(record.model, record.usage)
+    return spent
