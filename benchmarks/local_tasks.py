@@ -64,8 +64,7 @@ async def run_task(task: Task, model: str, *, show: Callable[[Event], None]) -> 
 async def ask(prompt: str, model: str, folder: Path, show: Callable[[Event], None]) -> QueryResult | None:
     """The whole engine, as anyone would call it; None when it took too long."""
     events: list[Event] = []
-    asked = ostinato.query(
-        prompt,
+    options = ostinato.Options(
         cwd=folder,
         model=model,
         permission_mode="acceptEdits",
@@ -75,7 +74,7 @@ async def ask(prompt: str, model: str, folder: Path, show: Callable[[Event], Non
         keep_session=False,
     )
     with anyio.move_on_after(MAX_TASK_SECONDS):
-        async with aclosing(asked):
+        async with ostinato.open_engine(options) as engine, aclosing(engine.submit_message(prompt)) as asked:
             async for event in asked:
                 events.append(event)
                 show(event)

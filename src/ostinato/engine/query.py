@@ -11,9 +11,9 @@ from anyio.lowlevel import current_token
 
 from ostinato.engine.assemble import start_engine
 from ostinato.engine.options import Options, QueryOptions
-from ostinato.engine.result import QueryResult, result_of_events
+from ostinato.engine.result import QueryResult, result_of_events, terminal_of
 from ostinato.errors import UsageError
-from ostinato.events import Event, Result
+from ostinato.events import Event, Result, Terminal
 
 
 async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[Event, None]:
@@ -21,17 +21,31 @@ async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[
 
     The keyword arguments are the fields of `Options`: `cwd`, `model`, `tools`, `system_prompt`, `max_turns`,
     `can_use_tool`, `permission_mode` and so on. Runs on asyncio and trio. Safe to leave at any time: that ends the run, its
-    tools and their processes.
+    tools and their processes. For a conversation, and for what a query cost, see `open_engine`.
 
     Raises UsageError, ConfigurationError or JournalError before anything is sent; a model call that fails is no exception
     but a `Terminal` with reason `model_error`.
     """
-    engine = await start_engine(options_from(options))
-    events = engine.submit_message(prompt)
+    events = _submitted(prompt, options_from(options))
+    is_ended = False
     try:
         async for event in events:
             if not isinstance(event, Result):
+                is_ended = isinstance(event, Terminal)
                 yield event
+            elif not is_ended:
+                yield terminal_of(event)
+    finally:
+        await events.aclose()
+
+
+async def _submitted(prompt: str, options: Options) -> AsyncGenerator[Event, None]:
+    """An engine for one prompt: the events of its submission, with the `Result`."""
+    engine = await start_engine(options)
+    events = engine.submit_message(prompt)
+    try:
+        async for event in events:
+            yield event
     finally:
         try:
             await events.aclose()
@@ -61,7 +75,7 @@ def _is_in_event_loop() -> bool:
 
 
 async def _collected(prompt: str, options: QueryOptions) -> QueryResult:
-    async with aclosing(query(prompt, **options)) as events:
+    async with aclosing(_submitted(prompt, options_from(options))) as events:
         return result_of_events([event async for event in events])
 
 

@@ -1,18 +1,28 @@
 """What a query came to, in one value, for callers who do not want the events."""
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
-from ostinato.events import AssistantEvent, Event, Terminal, TerminalReason
-from ostinato.messages import AssistantMessage, Usage
+from ostinato.events import Event, ModelCost, Result, Terminal, TerminalReason
+from ostinato.messages import Usage
 
 
 class QueryResult(msgspec.Struct, frozen=True):
-    """`text` is the text of the last reply; `events` is everything that happened, in order."""
+    """`events` is everything that happened, in order, up to the Terminal; `result` holds the accounts."""
 
-    reason: TerminalReason
-    text: str
     terminal: Terminal
+    result: Result
     events: tuple[Event, ...]
+
+    @property
+    def reason(self) -> TerminalReason:
+        return self.terminal.reason
+
+    @property
+    def text(self) -> str:
+        """The text of the last reply that said something."""
+        return self.result.text
 
     @property
     def usage(self) -> Usage:
@@ -22,20 +32,40 @@ class QueryResult(msgspec.Struct, frozen=True):
     def turn_count(self) -> int:
         return self.terminal.turn_count
 
+    @property
+    def costs(self) -> Mapping[str, ModelCost]:
+        """What was spent, by model."""
+        return self.result.costs
 
-def final_text(messages: list[AssistantMessage]) -> str:
-    """The text of the last response: all its fragments, less the engine's own error notes."""
-    spoken = [message for message in messages if not message.is_error]
-    if not spoken:
-        return ""
-    last = spoken[-1].response_id
-    return "".join(message.text for message in spoken if message.response_id == last)
+    @property
+    def total_cost_usd(self) -> float:
+        """The sum of what has known prices; `cost_is_known` says whether that is all."""
+        return self.result.total_cost_usd
+
+    @property
+    def cost_is_known(self) -> bool:
+        return self.result.cost_is_known
+
+    @property
+    def session_id(self) -> str:
+        return self.result.session_id
 
 
-def result_of_events(events: list[Event]) -> QueryResult:
-    """Raises ValueError if the last event is no Terminal."""
-    terminal = events[-1] if events else None
-    if not isinstance(terminal, Terminal):
-        raise ValueError("a query's events end with its Terminal")
-    said = [event.message for event in events if isinstance(event, AssistantEvent)]
-    return QueryResult(terminal.reason, final_text(said), terminal, tuple(events))
+def terminal_of(result: Result) -> Terminal:
+    """The end of a submission that needed no query, for those who wait for a Terminal."""
+    if result.is_error:
+        return Terminal("model_error", 0, error="\n".join(result.errors), error_kind="command")
+    return Terminal("completed", 0)
+
+
+def result_of_events(events: Sequence[Event]) -> QueryResult:
+    """From all events of a submission. Raises ValueError if the last is no Result."""
+    result = events[-1] if events else None
+    if not isinstance(result, Result):
+        raise ValueError("the events of a submission end with its Result")
+    happened = tuple(events[:-1])
+    last = happened[-1] if happened else None
+    if not isinstance(last, Terminal):
+        last = terminal_of(result)
+        happened = (*happened, last)
+    return QueryResult(last, result, happened)
