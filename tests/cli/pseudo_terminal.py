@@ -1,10 +1,10 @@
 """The installed command on a controlling terminal of its own: what it shows, what is typed, and how it leaves the terminal."""
 
+import codecs
 import contextlib
 import fcntl
 import os
 import pty
-import re
 import select
 import signal
 import struct
@@ -16,9 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from tests.cli.command import COMMAND, TIMEOUT_S, Desk
-
-PROMPT_OPENS: Final = "\x1b[?2004h"
-"""The editor asks for bracketed paste whenever a prompt opens."""
+from tests.cli.terminal_screen import TerminalScreen
 
 _TAKE_TERMINAL: Final = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 STOPPED: Final = "stopped with the terminal restored: "
@@ -41,25 +39,34 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 """The least of a shell with job control: it says how a stopped job left the terminal, and continues it at once."""
 
-_SEQUENCE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\^_=>78]")
-
 
 class PseudoTerminal:
     """`with PseudoTerminal(desk, "--flag") as terminal:` starts the command; it is killed if the block leaves it running.
 
-    `has_shell` puts a small shell with job control in between.
+    `has_shell` puts a small shell with job control in between. Every byte goes through a `TerminalScreen`, which raises
+    Unexpected for a sequence that is not ours.
     """
 
-    def __init__(self, desk: Desk, *arguments: str, has_shell: bool = False, **environment: str) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        *arguments: str,
+        has_shell: bool = False,
+        columns: int = 160,
+        rows: int = 50,
+        term: str = "xterm-256color",
+        **environment: str,
+    ) -> None:
         self._own_side, self._its_side = pty.openpty()
-        fcntl.ioctl(self._its_side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        fcntl.ioctl(self._its_side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen = TerminalScreen(columns, rows)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.modes_before = self.modes
         self.raw = ""
-        self._bytes = b""
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SHELL if has_shell else _TAKE_TERMINAL, COMMAND, *arguments],
             cwd=desk.work,
-            env=desk.environment(TERM="xterm-256color", **environment),
+            env=desk.environment(TERM=term, **environment),
             stdin=self._its_side,
             stdout=self._its_side,
             stderr=self._its_side,
@@ -86,8 +93,8 @@ class PseudoTerminal:
 
     @property
     def text(self) -> str:
-        """What was written so far, without escape sequences."""
-        return _SEQUENCE.sub("", self.raw).replace("\r", "")
+        """What can be seen, and what scrolled off."""
+        return self.screen.text
 
     def hang_up(self) -> int:
         """Take the terminal away; the exit code of the command."""
@@ -102,9 +109,27 @@ class PseudoTerminal:
         """Wait until the text was written that often."""
         self._until(lambda: self.text.count(text) >= times, f"{text!r}, {times} times")
 
-    def prompted(self, times: int) -> None:
-        """Wait for the prompt of that number, from 1."""
-        self._until(lambda: self.raw.count(PROMPT_OPENS) >= times, f"prompt {times}")
+    def prompted(self, queries: int = 0) -> None:
+        """Wait for an idle prompt after so many queries have ended."""
+        self._until(lambda: self._ended >= queries and self.is_idle, f"a prompt after {queries} queries")
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the prompt waits and nothing works."""
+        return self.screen.cursor_line.startswith(">") and "\nworking, " not in self.screen.bottom
+
+    @property
+    def _ended(self) -> int:
+        return self.text.count(" tokens in, ")
+
+    def resize(self, columns: int, rows: int) -> None:
+        self.screen.resize(columns, rows)
+        fcntl.ioctl(self._own_side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def left_nothing(self) -> bool:
+        """Whether the terminal is as it was: modes of the line, cursor, wrapping, pastes."""
+        on = {name for name, is_on in self.screen.modes.items() if is_on}
+        return self.modes == self.modes_before and {"7", "25"} <= on and "2004" not in on
 
     def until(self, condition: Any) -> None:
         self._until(condition, "a condition")
@@ -124,6 +149,7 @@ class PseudoTerminal:
 
     def _take(self, wait_s: float = 0.0) -> None:
         while select.select([self._own_side], [], [], wait_s)[0]:
-            self._bytes += os.read(self._own_side, 65_536)
-            self.raw = self._bytes.decode("utf-8", "replace")
+            piece = self._decoder.decode(os.read(self._own_side, 65_536))
+            self.raw += piece
+            self.screen.feed(piece)
             wait_s = 0.0

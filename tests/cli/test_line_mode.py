@@ -46,13 +46,13 @@ def test_two_prompts_are_one_conversation_and_leaving_restores_the_terminal(desk
     with StrictServer(Reply(say("first answer")), Reply(say("second answer"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("one" + ENTER)
             terminal.sees("first answer")
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type("two" + ENTER)
             terminal.sees("second answer")
-            terminal.prompted(3)
+            terminal.prompted(2)
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
             assert terminal.modes == terminal.modes_before
@@ -69,7 +69,7 @@ def test_a_prompt_on_the_command_line_is_the_first_and_continue_goes_on(desk: De
         for flags, answer in (((), "first answer"), (("--continue",), "second answer")):
             with PseudoTerminal(desk, *flags, "do it") as terminal:
                 terminal.sees(answer)
-                terminal.prompted(1)
+                terminal.prompted()
                 terminal.type("/exit" + ENTER)
                 assert terminal.ended() == 0
         assert len(server.requests[1].body["messages"]) == 3
@@ -81,7 +81,7 @@ def test_a_prompt_may_have_several_lines(desk: Desk, between: str):
     with StrictServer(Reply(say("answer"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type(f"one{between}two{ENTER}")
             terminal.sees("answer")
         assert last_prompt(server) == "one\ntwo"
@@ -91,7 +91,7 @@ def test_what_is_pasted_stays_one_prompt(desk: Desk):
     with StrictServer(Reply(say("answer"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("\x1b[200~one\r/exit\rtwo\x1b[201~" + ENTER)
             terminal.sees("answer")
         assert last_prompt(server) == "one\n/exit\ntwo"
@@ -102,7 +102,7 @@ def test_what_is_typed_while_a_query_runs_waits_for_the_next_prompt(desk: Desk):
     with StrictServer(slow, Reply(say("first answer")), Reply(say("second answer"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk, "--allowed-tools", "Bash") as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("one" + ENTER)
             terminal.until((desk.work / "started").exists)
             terminal.type("typed early" + ENTER)
@@ -116,11 +116,11 @@ def test_an_interrupt_does_not_throw_away_what_was_typed(desk: Desk):
     with StrictServer(stuck, Reply(say("second answer"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("one" + ENTER)
             terminal.sees("a long")
             terminal.type("typed early" + CTRL_C)
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type(", sent late" + ENTER)
             terminal.sees("second answer")
         assert last_prompt(server) == "typed early, sent late"
@@ -131,10 +131,10 @@ def test_history_is_kept_for_its_owner_only_and_recalled(desk: Desk):
         desk.url = server.url
         for typed, answer in (("remember me" + ENTER, "answer"), ("\x1b[A" + ENTER, "again")):
             with PseudoTerminal(desk) as terminal:
-                terminal.prompted(1)
+                terminal.prompted()
                 terminal.type(typed)
                 terminal.sees(answer)
-                terminal.prompted(2)
+                terminal.prompted(1)
                 terminal.type(CTRL_D)
                 assert terminal.ended() == 0
         assert last_prompt(server) == "remember me"
@@ -145,10 +145,10 @@ def test_a_session_that_is_not_kept_leaves_no_history(desk: Desk):
     with StrictServer(Reply(say("answer"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk, "--no-session-persistence") as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("a secret" + ENTER)
             terminal.sees("answer")
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
             assert "--resume" not in terminal.text
@@ -181,10 +181,10 @@ def test_slash_commands_are_answered_here(desk: Desk):
 
 def test_an_error_of_a_query_keeps_the_conversation(desk: Desk):
     with PseudoTerminal(desk) as terminal:  # nobody serves at its address
-        terminal.prompted(1)
+        terminal.prompted()
         terminal.type("one" + ENTER)
         terminal.sees("error:")
-        terminal.prompted(2)
+        terminal.prompted(1)
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
 
@@ -194,14 +194,14 @@ def test_hostile_text_from_model_and_tools_does_nothing(desk: Desk):
     with StrictServer(Reply(say(HOSTILE), bash), Reply(say(f"{HOSTILE}\nend"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("hi" + ENTER)
-            terminal.sees("allow? ")
+            terminal.sees("allow?")
             assert r"\u{1b}]52;c" in terminal.text
             assert r"\u{9b}31m" in terminal.text
             terminal.type("y" + ENTER)
             terminal.sees("end\n")
-            terminal.prompted(2)
+            terminal.prompted(1)
             for sequence in ("\x1b]", "\x9b", "\x1b[2J", "\x1b[31mc", "\x07"):
                 assert sequence not in terminal.raw
 
@@ -214,12 +214,12 @@ def asks(desk: Desk, answer: str, *calls: Any) -> tuple[list[str], str]:
     with StrictServer(Reply(*calls), Reply(say("the end"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("go" + ENTER)
-            terminal.sees("allow? ")
+            terminal.sees("allow?")
             terminal.type(answer + ENTER)
             terminal.sees("the end")
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
             server.assert_clean()
@@ -243,7 +243,7 @@ def test_what_is_no_answer_is_asked_again(desk: Desk):
     results, screen = asks(
         desk, f"yes please{ENTER}{ENTER}nothing{ENTER}n", call("Bash", "t1", command="touch x")
     )
-    assert screen.count("allow? ") == 4
+    assert screen.count("allow?") == 4
     assert not (desk.work / "x").exists()
     assert len(results) == 1
 
@@ -269,26 +269,26 @@ def test_always_holds_for_what_was_shown_and_dies_with_the_conversation(desk: De
     with StrictServer(Reply(first), Reply(same), Reply(other), Reply(say("the end")), Reply(first)) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("go" + ENTER)
-            terminal.sees("allow? ")
+            terminal.sees("allow?")
             assert "Bash(git commit:*)" in terminal.text
             terminal.type("a" + ENTER)
-            terminal.sees("allow? ", 2)
+            terminal.sees("allow?", 2)
             assert len(server.requests) == 3
             terminal.type("n" + ENTER)
             terminal.sees("the end")
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
         with PseudoTerminal(desk, "--continue", "again") as terminal:
-            terminal.sees("allow? ")
+            terminal.sees("allow?")
 
 
 def test_always_is_not_offered_where_no_rule_could_be_shown(desk: Desk):
     _, screen = asks(desk, f"a{ENTER}n", call("Bash", "t1", command='eval "$(cat x)"'))
     assert "always" not in screen
-    assert screen.count("allow? ") == 2
+    assert screen.count("allow?") == 2
 
 
 def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk):
@@ -297,14 +297,14 @@ def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk):
     with StrictServer(*replies, Reply(say("the end")), Reply(say("really"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("go" + ENTER)
-            terminal.sees("allow? ")
+            terminal.sees("allow?")
             terminal.type("y" + ENTER)
             terminal.until((desk.work / "started").exists)
             terminal.type("y" + ENTER)
             (desk.work / "go").touch()
-            terminal.sees("allow? ", 2)
+            terminal.sees("allow?", 2)
             terminal.type("n" + ENTER)
             terminal.sees("really")
         assert not (desk.work / "x").exists()
@@ -315,11 +315,11 @@ def test_ctrl_c_at_the_question_is_no_and_ends_the_query(desk: Desk):
     with StrictServer(Reply(call("Bash", "t1", command="touch x")), Reply(say("still here"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("go" + ENTER)
-            terminal.sees("allow? ")
+            terminal.sees("allow?")
             terminal.type(CTRL_C)
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type("and now?" + ENTER)
             terminal.sees("still here")
         assert not (desk.work / "x").exists()
@@ -334,12 +334,12 @@ def test_ctrl_c_ends_the_query_and_keeps_the_conversation(desk: Desk):
     with StrictServer(stuck, Reply(say("still here"))) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("one" + ENTER)
             terminal.sees("a long")
             terminal.type(CTRL_C)
             terminal.sees("interrupted")
-            terminal.prompted(2)
+            terminal.prompted(1)
             terminal.type("two" + ENTER)
             terminal.sees("still here")
         assert "one" in prompts_of(server.requests[-1].body)
@@ -348,32 +348,32 @@ def test_ctrl_c_ends_the_query_and_keeps_the_conversation(desk: Desk):
 
 def test_ctrl_c_at_the_empty_prompt_says_how_to_leave_and_twice_leaves(desk: Desk):
     with PseudoTerminal(desk) as terminal:
-        terminal.prompted(1)
+        terminal.prompted()
         terminal.type("half a line")
         terminal.sees("half a line")
         terminal.type(CTRL_C)
         terminal.type(CTRL_C)
         terminal.sees("Ctrl-D leaves)")
-        terminal.prompted(2)
+        terminal.prompted(1)
         terminal.type(CTRL_C)
         assert terminal.ended() == 0
         assert terminal.modes == terminal.modes_before
 
 
 def at_the_prompt(terminal: PseudoTerminal) -> None:
-    terminal.prompted(1)
+    terminal.prompted()
 
 
 def in_a_query(terminal: PseudoTerminal) -> None:
-    terminal.prompted(1)
+    terminal.prompted()
     terminal.type("one" + ENTER)
     terminal.sees("a long")
 
 
 def at_a_question(terminal: PseudoTerminal) -> None:
-    terminal.prompted(1)
+    terminal.prompted()
     terminal.type("one" + ENTER)
-    terminal.sees("allow? ")
+    terminal.sees("allow?")
 
 
 def turn_for(place: Callable[[PseudoTerminal], None]) -> Reply | OnWire:
@@ -434,7 +434,7 @@ def test_ctrl_c_again_and_again_leaves_from_anywhere(desk: Desk):
     with StrictServer(Reply(deaf)) as server:
         desk.url = server.url
         with PseudoTerminal(desk, "--allowed-tools", "Bash") as terminal:
-            terminal.prompted(1)
+            terminal.prompted()
             terminal.type("one" + ENTER)
             terminal.until((desk.work / "started").exists)
             terminal.until(lambda: terminal.type(CTRL_C) or terminal.process.poll() is not None)

@@ -23,6 +23,9 @@ class Heard:
     def leave(self) -> None:
         self.done.append("left the prompt")
 
+    def told(self) -> None:
+        self.done.append("told the prompt")
+
     @property
     def is_cut(self) -> bool:
         return self.signals.scope.cancel_called
@@ -45,11 +48,11 @@ async def test_the_second_interrupt_of_a_query_leaves():
     assert (heard.signals.exit_code, heard.is_cut) == (130, True)
 
 
-async def test_an_interrupt_that_comes_too_late_for_its_query_is_not_for_the_prompt():
+async def test_an_interrupt_while_only_the_prompt_waits_is_for_the_prompt_to_judge():
     heard = Heard()
-    with heard.signals.at_prompt(heard.leave):
+    with heard.signals.at_prompt(heard.leave, heard.told):
         heard.signals.take(INT)
-    assert (heard.done, heard.signals.cause, heard.is_cut) == ([], None, False)
+    assert (heard.done, heard.signals.cause, heard.is_cut) == (["told the prompt"], None, False)
 
 
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
@@ -66,7 +69,7 @@ async def test_a_termination_lets_the_query_or_the_prompt_end_first_and_is_not_p
         with (
             heard.signals.in_query(heard.abort)
             if place == "in_query"
-            else heard.signals.at_prompt(heard.leave)
+            else heard.signals.at_prompt(heard.leave, heard.told)
         ):
             heard.signals.take(number)
             assert (heard.done, heard.signals.exit_code, heard.is_cut) == ([done], 143, False)

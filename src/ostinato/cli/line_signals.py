@@ -24,8 +24,13 @@ class LineSignals:
         self._cause: Cause | None = None
         self._suspend = suspend
         self._leave_prompt: Callable[[], None] | None = None
+        self._interrupt_prompt: Callable[[], None] | None = None
         self._abort: Callable[[AbortReason], None] | None = None
         self._is_interrupted = False
+
+    def stop_with(self, suspend: Callable[[], None]) -> None:
+        """From now on this is what a stop signal does."""
+        self._suspend = suspend
 
     @property
     def cause(self) -> Cause | None:
@@ -36,13 +41,15 @@ class LineSignals:
         return INTERRUPTED if self._cause == "interrupted" else TERMINATED
 
     @contextmanager
-    def at_prompt(self, leave: Callable[[], None]) -> Generator[None, None, None]:
-        """For the length of a prompt, which hears Ctrl-C as a key; `leave` makes it return."""
-        self._leave_prompt = leave
+    def at_prompt(
+        self, leave: Callable[[], None], interrupted: Callable[[], None]
+    ) -> Generator[None, None, None]:
+        """While only the prompt waits: `leave` makes it end, `interrupted` is told of a SIGINT."""
+        self._leave_prompt, self._interrupt_prompt = leave, interrupted
         try:
             yield
         finally:
-            self._leave_prompt = None
+            self._leave_prompt = self._interrupt_prompt = None
 
     @contextmanager
     def in_query(self, abort: Callable[[AbortReason], None]) -> Generator[None, None, None]:
@@ -67,10 +74,11 @@ class LineSignals:
         if self._abort is not None and not self._is_interrupted:
             self._is_interrupted = True
             self._abort("user")
-        elif self._leave_prompt is None:
+        elif self._interrupt_prompt is not None:
+            self._interrupt_prompt()
+        else:
             self._cause = self._cause or "interrupted"
             self.scope.cancel()
-        # At the prompt it was meant for the query that has just ended.
 
     def _terminate(self) -> None:
         is_first = self._cause is None

@@ -57,18 +57,27 @@ class MarkdownLayout:
 
     def text(self, piece: Piece, columns: int) -> str:
         """The piece as lines; the empty line that may belong before it is the caller's to write."""
+        return "".join(f"{self._written(line)}\n" for line in self._lines(piece, columns))
+
+    def cut_lines(self, piece: Piece, columns: int) -> list[str]:
+        """The same without line ends, none wider than `columns`: for what is drawn over again."""
+        lines = self._lines(piece, columns)
+        for line in lines:
+            line.expand_tabs(8)
+            line.truncate(columns)
+        return [self._written(line) for line in lines]
+
+    def _lines(self, piece: Piece, columns: int) -> list[Text]:
         if piece.language is not None:
-            lines = self._code(piece.source, piece.language, piece.before)
-        else:
-            tokens = self._markdown.parse(piece.source)
-            lines = list(self._blocks(tokens, max(columns, MIN_COLUMNS), number=piece.number))
-        return "".join(self._written(line) for line in lines)
+            return self._code(piece.source, piece.language, piece.before)
+        tokens = self._markdown.parse(piece.source)
+        return list(self._blocks(tokens, max(columns, MIN_COLUMNS), number=piece.number))
 
     def _written(self, line: Text) -> str:
         line.rstrip()
         with self._console.capture() as capture:
             self._console.print(line, soft_wrap=True, end="")
-        return f"{capture.get()}\n"
+        return capture.get()
 
     def _blocks(
         self, tokens: Sequence[Token], columns: int, *, depth: int = 0, number: int | None = None

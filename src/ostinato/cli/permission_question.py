@@ -1,14 +1,13 @@
 """Asks the person at the terminal about a call, and never answers by itself: only a whole typed line that says yes is a yes.
 
-`a` is remembered for the very rules that were shown, and only as long as the conversation.
+What is remembered are the very rules that were shown: for the conversation, or in the project's own rules file.
 """
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from ostinato.cli.question_text import question_text
+from ostinato.cli.prompt_line import PromptLine
+from ostinato.cli.question_text import answer_letters, question_text
 from ostinato.cli.screen import Screen
 from ostinato.engine.options import Allow, Deny, PermissionAsked
 
@@ -17,56 +16,37 @@ LEFT: Final = "The user left the question without an answer."
 
 _PROMPT: Final = "allow? "
 
-Grant = tuple[str, str]
-"""A tool and a rule that was shown for it."""
-
-
-class AnswerSource(Protocol):
-    """Where answers come from; `TypedAnswer` reads them from the terminal."""
-
-    def opened(self) -> AbstractContextManager[None]:
-        """For the length of a question; what was typed before it opened is no answer."""
-        ...
-
-    async def read_line(self) -> str | None: ...
-
 
 class PermissionQuestion:
     """Implements `CanUseTool`. An abort of the query ends the wait."""
 
-    def __init__(self, screen: Screen, answers: AnswerSource, cwd: Path) -> None:
+    def __init__(self, screen: Screen, cwd: Path) -> None:
         self._screen = screen
-        self._answers = answers
         self._cwd = cwd
-        self._grants: frozenset[Grant] = frozenset()
 
     async def __call__(self, asked: PermissionAsked) -> Allow | Deny:
-        grants = frozenset((asked.tool_name, rule) for rule in asked.suggestions)
-        if grants and grants <= self._grants:
-            return Allow()
         await self._screen.until_shown(asked.tool_use_id)
-        async with self._screen.held() as write:
-            await write(question_text(asked, self._cwd))
-            with self._answers.opened():
-                return await self._answer(write, grants)
+        async with self._screen.held() as line:
+            line.print_above(question_text(asked, self._cwd))
+            return await _answer(asked, line)
 
-    async def _answer(
-        self, write: Callable[[str], Awaitable[None]], grants: frozenset[Grant]
-    ) -> Allow | Deny:
-        while True:
-            await write(_PROMPT)
-            line = await self._answers.read_line()
-            if line is None:
-                await write("\n")
-                return Deny(LEFT, interrupt=True)
-            word, _, rest = line.strip().partition(" ")
-            match word.lower():
-                case "y" | "yes" if not rest:
-                    return Allow()
-                case "a" | "always" if grants and not rest:
-                    self._grants |= grants
-                    return Allow()
-                case "n" | "no":
-                    return Deny(f"{DENIED} Their reason: {rest.strip()}" if rest.strip() else DENIED)
-                case _:
-                    await write("type y, a or n, and Enter\n" if grants else "type y or n, and Enter\n")
+
+async def _answer(asked: PermissionAsked, line: PromptLine) -> Allow | Deny:
+    letters = answer_letters(asked)
+    while True:
+        typed = await line.ask(_PROMPT)
+        if typed is None:
+            return Deny(LEFT, interrupt=True)
+        word, _, rest = typed.strip().partition(" ")
+        match word.lower():
+            case "y" | "yes" if not rest:
+                return Allow()
+            case "c" if "c" in letters and not rest:
+                return Allow(remember=asked.suggestions, remember_for="conversation")
+            case "a" | "always" if "a" in letters and not rest:
+                return Allow(remember=asked.suggestions, remember_for="project")
+            case "n" | "no":
+                return Deny(f"{DENIED} Their reason: {rest.strip()}" if rest.strip() else DENIED)
+            case _:
+                *first, last = letters
+                line.print_above(f"type {', '.join(first)} or {last}, and Enter\n")

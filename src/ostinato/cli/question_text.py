@@ -27,14 +27,25 @@ def question_text(asked: PermissionAsked, cwd: Path) -> str:
         lines += _field(name, value, cwd)
     if asked.reason:
         lines += _barred("why", asked.reason)
-    return "\n" + "".join(f"{line}\n" for line in (*lines, *_answers(asked.suggestions)))
+    return "\n" + "".join(f"{line}\n" for line in (*lines, *_answers(asked)))
 
 
-def _answers(suggestions: tuple[str, ...]) -> Iterator[str]:
+def answer_letters(asked: PermissionAsked) -> tuple[str, ...]:
+    """What can be answered: always only where rules were shown that say what it means."""
+    if not asked.suggestions:
+        return ("y", "n")
+    return ("y", "c", "a", "n") if asked.rules_file is not None else ("y", "c", "n")
+
+
+def _answers(asked: PermissionAsked) -> Iterator[str]:
+    letters = answer_letters(asked)
+    rules = ", ".join(visible(rule).replace("\n", "⏎") for rule in asked.suggestions)
     yield "y  yes, this once"
-    if suggestions:
-        rules = ", ".join(visible(rule).replace("\n", "⏎") for rule in suggestions)
-        yield f"a  always, until this conversation ends: {rules}"
+    if "c" in letters:
+        yield f"c  yes, until this conversation ends: {rules}"
+    if "a" in letters:
+        file = visible(str(asked.rules_file)).replace("\n", "⏎")
+        yield f"a  always: {rules}; it is written to {file}"
     yield "n  no; `n REASON` also tells the model why"
 
 

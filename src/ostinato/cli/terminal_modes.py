@@ -1,6 +1,6 @@
 """The modes of the terminal while a conversation holds it, in one owner: whatever ends or stops the program, they are put back.
 
-While a query runs nothing typed is shown or lost: it waits in the terminal for the next prompt. Ctrl-C and Ctrl-Z stay signals.
+Where the editor does not read, nothing typed is shown or lost: it waits in the terminal. Ctrl-C and Ctrl-Z stay signals then.
 """
 
 import contextlib
@@ -25,7 +25,6 @@ class TerminalModes:
     def __init__(self, descriptor: int = 0) -> None:
         self._descriptor = descriptor
         self._before: _Attributes = termios.tcgetattr(descriptor)
-        self._current = self._before
 
     def __enter__(self) -> Self:
         self._set(self._quiet())
@@ -38,7 +37,7 @@ class TerminalModes:
 
     @contextmanager
     def line_editing(self) -> Generator[None, None, None]:
-        """For one answer: the terminal shows what is typed and hands over whole lines."""
+        """The terminal shows what is typed and hands over whole lines."""
         self._set(self._lines())
         try:
             yield
@@ -50,15 +49,34 @@ class TerminalModes:
 
         `whole_group` also stops those who were started with it, which the terminal does itself when it makes the signal.
         """
-        held = self._current
+        held = self._now()
         self._set(self._before)
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(0 if whole_group else os.getpid(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
         self._set(held)
 
+    def suspend_all(self) -> None:
+        """The same for everybody who was started together with this program: Ctrl-Z came as a key."""
+        self.suspend(whole_group=True)
+
+    @contextmanager
+    def quiet(self) -> Generator[None, None, None]:
+        """For a moment within `line_editing`: even half a line can be read."""
+        self._set(self._quiet())
+        try:
+            yield
+        finally:
+            self._set(self._lines())
+
+    def _now(self) -> _Attributes:
+        """As the editor may have set them."""
+        try:
+            return termios.tcgetattr(self._descriptor)
+        except termios.error:  # the terminal is gone
+            return self._before
+
     def _set(self, attributes: _Attributes) -> None:
-        self._current = attributes
         with contextlib.suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(self._descriptor, termios.TCSANOW, attributes)
 

@@ -9,7 +9,7 @@ from ostinato.messages import ToolUse
 
 MAX_TARGET_CHARACTERS: Final = 120
 
-_ENDS: Final = {
+OUTCOME_WORDS: Final = {
     "ok": "done",
     "error": "failed",
     "denied": "denied",
@@ -29,16 +29,16 @@ class ToolLines:
         """The line for this event, with its line end; empty if it has none."""
         match event:
             case AssistantEvent(message):
-                self._calls |= {call.id: _described(call) for call in message.tool_uses}
+                self._calls |= {call.id: described(call) for call in message.tool_uses}
                 return ""
             case ToolStart():
-                self._calls[event.tool_use_id] = _described(
+                self._calls[event.tool_use_id] = described(
                     ToolUse(event.tool_use_id, event.name, event.input)
                 )
                 return f"→ {self._calls[event.tool_use_id]}\n"
             case ToolEnd():
                 call = self._calls.get(event.tool_use_id, one_line(event.name, MAX_TARGET_CHARACTERS))
-                return f"← {call}: {_ENDS[event.outcome]}{_seconds(event.duration_ms)}\n"
+                return f"← {call}: {OUTCOME_WORDS[event.outcome]}{seconds(event.duration_ms)}\n"
             case _:
                 return ""
 
@@ -46,17 +46,19 @@ class ToolLines:
 def denial_lines(denials: tuple[Denial, ...]) -> str:
     """The calls that were not allowed, a line each."""
     lines = [
-        f"denied: {_described(ToolUse(denial.tool_use_id, denial.tool_name, denial.tool_input))}"
+        f"denied: {described(ToolUse(denial.tool_use_id, denial.tool_name, denial.tool_input))}"
         f" ({one_line(denial.reason, MAX_TARGET_CHARACTERS)})\n"
         for denial in denials
     ]
     return "".join(lines)
 
 
-def _described(call: ToolUse) -> str:
+def described(call: ToolUse, max_characters: int = MAX_TARGET_CHARACTERS) -> str:
+    """The call in a few words, on one line, with nothing hidden in it."""
     target = call_target(call.input) if call.input else ""
-    return f"{one_line(call.name, 60)}({one_line(target, MAX_TARGET_CHARACTERS)})"
+    return f"{one_line(call.name, 60)}({one_line(target, max_characters)})"
 
 
-def _seconds(duration_ms: int) -> str:
+def seconds(duration_ms: int) -> str:
+    """Nothing for what took no time worth telling."""
     return f", {duration_ms / 1000:.1f} s" if duration_ms >= 100 else ""

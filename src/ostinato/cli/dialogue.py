@@ -1,0 +1,141 @@
+"""The prompts of one open conversation and what becomes of them: sent at once, or queued while a query runs."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Final
+
+import anyio
+
+from ostinato.cli.line_signals import LineSignals
+from ostinato.cli.output import OutputClosed
+from ostinato.cli.prompt_line import Gesture, PromptLine
+from ostinato.cli.running_work import RunningWork
+from ostinato.cli.screen import Screen
+from ostinato.cli.transcript import Transcript
+from ostinato.engine.query_engine import QueryEngine
+from ostinato.errors import OstinatoError
+from ostinato.events import AssistantEvent, Event, Result
+
+HOW_TO_LEAVE: Final = "(Ctrl-C again or Ctrl-D leaves)\n"
+
+_TICK_S: Final = 1.0
+"""How often the times of what runs are drawn anew."""
+
+
+class Dialogue:
+    """One conversation on one terminal."""
+
+    def __init__(
+        self,
+        engine: QueryEngine,
+        screen: Screen,
+        line: PromptLine,
+        *,
+        transcript: Transcript,
+        work: RunningWork,
+        signals: LineSignals,
+    ) -> None:
+        self._engine = engine
+        self._screen = screen
+        self._line = line
+        self._transcript = transcript
+        self._work = work
+        self._signals = signals
+        self._inbox: list[str | Gesture] = []
+        self._arrived = anyio.Event()
+
+    async def run(self, first: str) -> bool:
+        """Until the person leaves or a signal ends it; False when the terminal was gone."""
+        is_gone = False
+        async with anyio.create_task_group() as around:
+            around.start_soon(self._tick)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._line.run, self._typed)
+                try:
+                    await self._converse(first)
+                except OutputClosed:
+                    is_gone = True
+                self._line.leave()
+            around.cancel_scope.cancel()
+        return not is_gone
+
+    def _typed(self, typed: str | Gesture) -> None:
+        if isinstance(typed, str) and self._work.is_busy:
+            self._work.queue(typed)
+            return
+        self._inbox.append(typed)
+        self._arrived.set()
+
+    async def _converse(self, first: str) -> None:
+        self._work.give_back_queue()  # what an earlier run of the session left
+        if first.strip() and not await self._submit(first):
+            return
+        was_interrupted = False
+        while self._signals.cause is None:
+            match await self._next():
+                case Gesture.END:
+                    return
+                case Gesture.INTERRUPT if was_interrupted:
+                    return
+                case Gesture.INTERRUPT:
+                    was_interrupted = True
+                    await self._screen.show(self._transcript.note(HOW_TO_LEAVE))
+                case str() as text:
+                    was_interrupted = False
+                    if text.strip() and not await self._submit(text):
+                        return
+
+    async def _next(self) -> str | Gesture:
+        self._line.refresh()
+        with self._signals.at_prompt(self._line.leave, self._line.interrupted):
+            while not self._inbox:
+                self._arrived = anyio.Event()
+                await self._arrived.wait()
+        return self._inbox.pop(0)
+
+    async def _submit(self, text: str) -> bool:
+        """One text and everything that is queued meanwhile; False when the conversation is over."""
+        self._work.begin()
+        try:
+            await self._screen.show(self._transcript.prompt(text))
+            goes_on = await self._shown(self._engine.submit_message(text), before_each=lambda: "")
+            while goes_on and len(self._engine.queue) and self._signals.cause is None:
+                goes_on = await self._shown(self._engine.run_queue(), before_each=self._next_queued)
+            return goes_on
+        finally:
+            self._work.end()
+
+    def _next_queued(self) -> str:
+        """The text that the queue sends next, as it stays on the screen; asked in the very moment before it is sent."""
+        waiting = self._engine.queue.pending()
+        return self._transcript.prompt(waiting[0].text) if waiting else ""
+
+    async def _shown(self, events: AsyncGenerator[Event, None], *, before_each: Callable[[], str]) -> bool:
+        """Show the queries; what one cannot do is told, and the conversation stays. False when a command ended it."""
+        try:
+            with self._signals.in_query(self._engine.interrupt):
+                async with aclosing(events):
+                    while (result := await self._one_shown(events, before_each())) is not None:
+                        if result.ends_conversation:
+                            return False
+        except OstinatoError as error:
+            self._line.print_above(self._work.told(error))
+        return True
+
+    async def _one_shown(self, events: AsyncGenerator[Event, None], first_lines: str) -> Result | None:
+        """Up to the next `Result`; None when there is none."""
+        if first_lines:
+            self._line.print_above(first_lines)
+        async for event in events:
+            await self._screen.show(self._transcript.take(event))
+            if isinstance(event, AssistantEvent):
+                self._screen.has_shown(call.id for call in event.message.tool_uses)
+            if isinstance(event, Result):
+                return event
+        return None
+
+    async def _tick(self) -> None:
+        while True:
+            await anyio.sleep(_TICK_S)
+            if self._work.is_busy:
+                self._line.refresh()

@@ -1,0 +1,252 @@
+"""The prompt of line mode: an editable text that stays below whatever is written above it, also while work goes on.
+
+One text after the other is read and handed on. A question interrupts the editing, not the text: the draft comes back after it,
+and what was typed before the question was put is no answer to it.
+"""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import anyio
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.current import set_app
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.history import History, InMemoryHistory
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.output.color_depth import ColorDepth
+from prompt_toolkit.shortcuts import PromptSession
+from prompt_toolkit.styles import Style
+
+from ostinato.cli.editor_keys import Deeds, Interrupted, editor_keys
+from ostinato.cli.editor_output import EditorOutput, terminal_size
+from ostinato.cli.pasted_text import PastedTexts, PasteMarkers
+from ostinato.cli.prompt_line import PROMPT, Gesture, Take
+from ostinato.cli.terminal_outbox import TerminalOutbox
+from ostinato.cli.terminal_text import terminal_text
+
+_REDRAW_S: Final = 1 / 15
+"""At most so often what is below the text is drawn anew."""
+
+_ESCAPE_S: Final = 0.1
+"""So long a lone escape waits for the rest of a key's sequence."""
+
+_STYLE: Final = {"prompt": "", "mark": "bold", "paste": "ansicyan", "completion-menu": "noinherit reverse"}
+
+
+class _Paused(Exception):
+    """A question is to be put: out of the editor, the draft stays."""
+
+
+class _Asked:
+    """A question on its way; `answer` None: left without one."""
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
+        self.is_done = anyio.Event()
+        self.answer: str | None = None
+
+
+class Editor:
+    """Implements `PromptLine` on a terminal that can move its cursor. `live` gives the lines above the prompt, cut to columns and
+    rows, with our colours in them."""
+
+    def __init__(
+        self,
+        outbox: TerminalOutbox,
+        deeds: Deeds,
+        live: Callable[[int, int], list[str]],
+        *,
+        history: Callable[[PastedTexts], History],
+        completer: Completer | None = None,
+        term: str,
+        has_colour: bool,
+    ) -> None:
+        self._outbox = outbox
+        self._live = live
+        self._output = EditorOutput(outbox, term)
+        self._pastes = PastedTexts()
+        self._draft = Document()
+        self._asked: _Asked | None = None
+        depth = None if has_colour else ColorDepth.DEPTH_1_BIT
+        self._session: PromptSession[str] = PromptSession(
+            message=self._message,
+            multiline=True,
+            history=history(self._pastes),
+            key_bindings=editor_keys(deeds, self._pastes),
+            prompt_continuation="  ",
+            input_processors=[PasteMarkers(self._pastes)],
+            completer=completer,
+            complete_while_typing=Condition(self._is_completing),
+            style=Style.from_dict(dict(_STYLE)),
+            color_depth=depth,
+            erase_when_done=True,
+            output=self._output,
+        )
+        self._question: PromptSession[str] = PromptSession(
+            history=InMemoryHistory(),
+            key_bindings=_question_keys(deeds),
+            color_depth=depth,
+            erase_when_done=True,
+            output=self._output,
+        )
+        for app in (self._session.app, self._question.app):
+            app.min_redraw_interval = _REDRAW_S
+            app.ttimeoutlen = _ESCAPE_S
+            app.timeoutlen = _ESCAPE_S * 3
+
+    async def run(self, take: Take) -> None:
+        try:
+            while True:
+                asked = self._asked
+                if asked is not None and not asked.is_done.is_set():
+                    await self._answer(asked)
+                    continue
+                got = await self._read()
+                if got is not None:
+                    take(got)
+                if got is Gesture.END:
+                    return
+        finally:
+            self._output.let_go()
+
+    async def ask(self, prompt: str) -> str | None:
+        asked = _Asked(prompt)
+        self._asked = asked
+        self._leave_with(self._session.app, _Paused())
+        try:
+            await asked.is_done.wait()
+            return asked.answer
+        finally:
+            self._asked = None
+            if not asked.is_done.is_set():
+                asked.is_done.set()
+                self._leave_with(self._question.app, _Paused())
+
+    def print_above(self, text: str) -> None:
+        app = self._running()
+        with self._outbox.batch():
+            if app is None:
+                self._outbox.put(text)
+                return
+            with set_app(app):
+                app.renderer.erase()
+                self._outbox.put(text)
+                app.renderer.render(app, app.layout)
+
+    def refresh(self) -> None:
+        app = self._running()
+        if app is not None:
+            app.invalidate()
+
+    def put_into_draft(self, text: str) -> None:
+        inserted = self._pastes.inserted(text)
+        if self._session.app.is_running:
+            buffer = self._session.default_buffer
+            buffer.document = _before(inserted, buffer.document)
+        else:
+            self._draft = _before(inserted, self._draft)
+
+    def stop_for(self, suspend: Callable[[], None]) -> None:
+        app = self._running()
+        if app is not None:
+            with set_app(app):
+                app.renderer.erase()
+        self._output.let_go()
+        self._outbox.flush()
+        suspend()
+        if app is not None:
+            with set_app(app):
+                app.renderer.reset()
+                app.renderer.render(app, app.layout)
+
+    def interrupted(self) -> None:
+        """Ctrl-C is a key here: a signal was meant for the query that has just ended."""
+
+    def leave(self) -> None:
+        for session in (self._session, self._question):
+            self._leave_with(session.app, EOFError())
+
+    # -------------------------------------------------------------------------------------------- inside
+
+    async def _read(self) -> str | Gesture | None:
+        """None: a question came between."""
+        draft, self._draft = self._draft, Document()
+        try:
+            text = await self._session.prompt_async(
+                default=draft, set_exception_handler=False, handle_sigint=False
+            )
+        except _Paused:
+            self._draft = self._session.default_buffer.document
+            return None
+        except (Interrupted, KeyboardInterrupt):
+            return Gesture.INTERRUPT
+        except (EOFError, OSError):
+            return Gesture.END
+        return self._pastes.expanded(text)
+
+    async def _answer(self, asked: _Asked) -> None:
+        before = self._typed_before()
+        try:
+            asked.answer = await self._question.prompt_async(
+                asked.prompt, set_exception_handler=False, handle_sigint=False
+            )
+            self.print_above(f"{asked.prompt}{terminal_text(asked.answer)}\n")
+        except (_Paused, EOFError, OSError, KeyboardInterrupt):
+            asked.answer = None
+        finally:
+            after = get_typeahead(self._session.input)
+            store_typeahead(self._session.input, before + after)
+            asked.is_done.set()
+
+    def _typed_before(self) -> list[KeyPress]:
+        """Everything typed so far that the editor has not seen yet."""
+        source = self._session.input
+        return [*get_typeahead(source), *source.read_keys(), *source.flush_keys()]
+
+    def _message(self) -> StyleAndTextTuples:
+        size = terminal_size()
+        lines = self._live(size.columns, size.lines)
+        return [*to_formatted_text(ANSI("".join(f"{line}\n" for line in lines))), ("class:mark", PROMPT)]
+
+    def _is_completing(self) -> bool:
+        """Whether the menu may open by itself: it takes room."""
+        before = self._session.default_buffer.document.text_before_cursor
+        word = before.split()[-1] if before and not before[-1].isspace() else ""
+        return word.startswith("@") or (before.startswith("/") and word == before)
+
+    def _running(self) -> Application[Any] | None:
+        for session in (self._session, self._question):
+            if session.app.is_running:
+                return session.app
+        return None
+
+    def _leave_with(self, app: Application[Any], exception: Exception) -> None:
+        if app.is_running:
+            with contextlib.suppress(Exception):  # it ended by itself in the same moment
+                app.exit(exception=exception)
+
+
+def _before(text: str, document: Document) -> Document:
+    joined = f"{text}\n{document.text}" if document.text else text
+    return Document(joined, len(joined) - len(document.text) + document.cursor_position)
+
+
+def _question_keys(deeds: Deeds) -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def interrupt(event: KeyPressEvent) -> None:
+        deeds.interrupt()
+        event.app.exit(exception=EOFError())
+
+    @keys.add("c-z")
+    def suspend(_event: KeyPressEvent) -> None:
+        deeds.suspend()
+
+    return keys

@@ -1,0 +1,120 @@
+"""The query that runs, as the person at the prompt can act on it: stop it, queue a text or send it now, take one back.
+
+Implements `Deeds`. Everything here is done at once, and nothing typed is lost on the way.
+"""
+
+import signal
+from collections.abc import Callable
+from typing import Final
+
+from ostinato.cli.error_text import error_text
+from ostinato.cli.line_signals import LineSignals
+from ostinato.cli.prompt_line import PromptLine
+from ostinato.cli.queued_lines import queued_lines
+from ostinato.cli.terminal_modes import TerminalModes
+from ostinato.cli.terminal_style import DIM, Painter, cut_to
+from ostinato.cli.terminal_text import visible
+from ostinato.cli.transcript import Transcript
+from ostinato.engine.query_engine import QueryEngine
+from ostinato.errors import OstinatoError
+
+_WIDE_COLUMNS: Final = 70
+"""From here on the status line also says what the keys do."""
+
+
+class RunningWork:
+    """Made before the prompt that asks it and the engine that works: both are given with `attach`."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        paint: Painter,
+        signals: LineSignals,
+        modes: TerminalModes,
+        monotonic_s: Callable[[], float],
+    ) -> None:
+        self._transcript = transcript
+        self._paint = paint
+        self._signals = signals
+        self._modes = modes
+        self._monotonic_s = monotonic_s
+        self._attached: tuple[QueryEngine, PromptLine] | None = None
+        self._started_s: float | None = None
+
+    def attach(self, engine: QueryEngine, line: PromptLine) -> None:
+        self._attached = engine, line
+
+    def begin(self) -> None:
+        """A query runs from now on."""
+        self._started_s = self._monotonic_s()
+
+    def end(self) -> None:
+        self._started_s = None
+
+    @property
+    def is_busy(self) -> bool:
+        return self._started_s is not None
+
+    def interrupt(self) -> None:
+        """End the query; what waits goes back to the person, for it was meant for another situation."""
+        self._signals.take(signal.SIGINT)
+        self.give_back_queue()
+
+    def give_back_queue(self) -> None:
+        """Put what waits into the draft."""
+        if self._attached is None:
+            return
+        engine, line = self._attached
+        taken = [engine.queue.take_back(prompt.uuid) for prompt in engine.queue.pending()]
+        texts = [text for text in taken if text is not None]
+        if texts:
+            line.put_into_draft("\n".join(texts))
+
+    def queue(self, text: str, *, is_urgent: bool = False) -> None:
+        """Let the text wait for its turn; an urgent one ends the running query."""
+        if self._attached is None or not text.strip():
+            return
+        engine, line = self._attached
+        try:
+            engine.queue.put(text, priority="now" if is_urgent else "next")
+        except OstinatoError as error:
+            line.put_into_draft(text)
+            line.print_above(self.told(error))
+        line.refresh()
+
+    def send_now(self, text: str) -> None:
+        if text.strip():
+            self.queue(text, is_urgent=True)
+        elif self._attached is not None:
+            engine, _ = self._attached
+            engine.interrupt("interrupt" if len(engine.queue) else "user")
+
+    def take_back(self) -> str | None:
+        if self._attached is None:
+            return None
+        engine, line = self._attached
+        waiting = engine.queue.pending()
+        text = engine.queue.take_back(waiting[-1].uuid) if waiting else None
+        line.refresh()
+        return text
+
+    def suspend(self) -> None:
+        if self._attached is not None:
+            self._attached[1].stop_for(self._modes.suspend_all)
+
+    def told(self, error: OstinatoError) -> str:
+        """What went wrong, as lines of the transcript."""
+        return self._transcript.note(error_text(visible(error.message), visible(error.hint)))
+
+    def live_lines(self, columns: int, rows: int) -> list[str]:
+        """What is drawn above the prompt, in about half of the rows."""
+        if self._started_s is None:
+            return [""]
+        width = columns - 1
+        waiting = self._attached[0].queue.pending() if self._attached else ()
+        queued = queued_lines(waiting, width, self._paint)
+        unfinished = self._transcript.live_lines(width, max(rows // 2 - len(queued) - 2, 1))
+        status = f"working, {self._monotonic_s() - self._started_s:.0f} s"
+        if columns >= _WIDE_COLUMNS:
+            status += " · Ctrl-C stops · what you type waits, Esc sends it now"
+        return [*unfinished, "", *queued, self._paint(DIM, cut_to(status, width))]

@@ -1,0 +1,205 @@
+"""A query on a terminal with a prompt below: what stays on the screen, and what is drawn over until it is complete.
+
+Every text of a model or tool goes through here and keeps no power over the terminal: the only escape sequences are our colours.
+"""
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from ostinato.cli.ending import ending_text
+from ostinato.cli.markdown_layout import MarkdownLayout
+from ostinato.cli.markdown_pieces import MarkdownPieces, Piece
+from ostinato.cli.running_tools import RunningTools
+from ostinato.cli.terminal_style import BOLD, DIM, Painter
+from ostinato.cli.terminal_text import TerminalText, terminal_text
+from ostinato.engine.answer import Answer
+from ostinato.events import (
+    AssistantEvent,
+    AttachmentEvent,
+    BlockStart,
+    Event,
+    Result,
+    StreamEvent,
+    SystemEvent,
+    Terminal,
+    TextDelta,
+    Tombstone,
+    ToolEnd,
+    ToolOutput,
+    ToolStart,
+    UserEvent,
+)
+from ostinato.messages import AssistantMessage, QueuedCommand, SystemMessage
+
+WITHDRAWN: Final = "(the reply above broke off and is withdrawn)\n"
+
+_MAX_TAIL_CHARACTERS: Final = 8_000
+"""Of an unfinished block, so much is laid out over and over; the whole is when it is complete."""
+
+_INTERRUPTED: Final = frozenset({"aborted_streaming", "aborted_tools"})
+
+_Kind = Literal["", "text", "tools", "note"]
+
+
+class Transcript:
+    """`take` gives the whole lines that stay; `live_lines` what is unfinished now."""
+
+    def __init__(
+        self, *, has_colour: bool, monotonic_s: Callable[[], float], columns: Callable[[], int]
+    ) -> None:
+        self._paint = Painter(has_colour=has_colour)
+        self._layout = MarkdownLayout(has_colour=has_colour)
+        self._tools = RunningTools(self._paint, monotonic_s)
+        self._monotonic_s = monotonic_s
+        self._columns = columns
+        self._kind: _Kind = ""
+        self._begin_query()
+
+    def prompt(self, text: str) -> str:
+        """What the person sent, as it stays on the screen; a query begins."""
+        self._begin_query()
+        return self._said(text)
+
+    def note(self, text: str) -> str:
+        """Lines of our own, after an empty one if something else stood before."""
+        return self._lines("note", text)
+
+    def take(self, event: Event) -> str:
+        self._answer.take(event)
+        match event:
+            case StreamEvent(BlockStart()):
+                return self._block_begins()
+            case StreamEvent(TextDelta(text=text)):
+                self._has_streamed = True
+                return self._pieces_shown(self._pieces.feed(self._safe.feed(text)))
+            case AssistantEvent(message) if not message.is_error:
+                return self._whole(message)
+            case ToolStart():
+                self._tools.start(event)
+            case ToolOutput():
+                self._tools.output(event)
+            case ToolEnd():
+                self._tools.end(event)
+            case UserEvent(message):
+                self._held_lines += self._tools.result_lines(message)
+                return "" if self._is_in_text else self._held()
+            case _:
+                return self._between(event)
+        return ""
+
+    def live_lines(self, columns: int, max_lines: int) -> list[str]:
+        """The unfinished block, as much of its end as fits, and the tools that run."""
+        tools = self._tools.live_lines(columns, max(max_lines // 2, 1))
+        room = max_lines - len(tools)
+        tail = self._pieces.tail
+        if tail is None or room < 1:
+            return tools
+        more = len(tail.source) - _MAX_TAIL_CHARACTERS
+        if more > 0:
+            tail = replace(tail, source=tail.source[more:], before="")
+        lines = self._layout.cut_lines(tail, columns)
+        apart = [""] if tail.has_gap or self._kind not in {"", "text"} else []
+        return [*[*apart, *lines][-room:], *tools]
+
+    # -------------------------------------------------------------------------------------------- inside
+
+    def _begin_query(self) -> None:
+        self._answer = Answer()
+        self._started_s = self._monotonic_s()
+        self._held_lines = ""
+        self._block_is_new()
+
+    def _block_is_new(self) -> None:
+        self._safe = TerminalText()
+        self._pieces = MarkdownPieces()
+        self._has_streamed = False
+
+    @property
+    def _is_in_text(self) -> bool:
+        """Whether a text is half shown: nothing may come between its parts."""
+        return self._pieces.tail is not None
+
+    def _between(self, event: Event) -> str:
+        match event:
+            case SystemEvent(message):
+                return self._text_ends() + self._system(message)
+            case Tombstone():
+                return self._text_ends() + self.note(self._paint(DIM, WITHDRAWN))
+            case AttachmentEvent(message):
+                attachment = message.attachment
+                is_typed = isinstance(attachment, QueuedCommand)
+                return self._text_ends() + self._said(attachment.prompt) if is_typed else ""
+            case Terminal():
+                return self._terminal(event)
+            case Result() if event.terminal_reason is not None:
+                return self._lines("note", self._paint(DIM, f"({self._cost(event)})\n"))
+            case _:
+                return ""
+
+    def _system(self, message: SystemMessage) -> str:
+        """What a command answered is shown as it is, everything else in passing."""
+        text = terminal_text(message.text).rstrip("\n") + "\n"
+        return self.note(text if message.subtype == "local_command_output" else self._paint(DIM, text))
+
+    def _said(self, text: str) -> str:
+        first, *rest = terminal_text(text).split("\n")
+        lines = [f"> {first}", *(f"  {line}" for line in rest)]
+        return self._lines("", "".join(self._paint(BOLD, f"{line}\n") for line in lines))
+
+    def _block_begins(self) -> str:
+        ended = self._text_ends()
+        self._block_is_new()
+        return ended
+
+    def _whole(self, message: AssistantMessage) -> str:
+        """The end of a block: a text that did not stream is shown now."""
+        self._tools.called(message.tool_uses)
+        fed = ""
+        if message.text and not self._has_streamed:
+            fed = self._pieces_shown(self._pieces.feed(terminal_text(message.text)))
+        return fed + self._text_ends()
+
+    def _text_ends(self) -> str:
+        """What is left of the text, and what waited for its end."""
+        shown = self._pieces_shown(self._pieces.end())
+        self._block_is_new()
+        return shown + self._held()
+
+    def _held(self) -> str:
+        held, self._held_lines = self._held_lines, ""
+        return self._lines("tools", held) if held else ""
+
+    def _pieces_shown(self, pieces: list[Piece]) -> str:
+        shown: list[str] = []
+        for piece in pieces:
+            text = self._layout.text(piece, self._columns())
+            shown.append(f"\n{text}" if piece.has_gap or self._kind != "text" else text)
+            self._kind = "text"
+        return "".join(shown)
+
+    def _lines(self, kind: _Kind, text: str) -> str:
+        is_apart = self._kind != kind or kind == ""
+        self._kind = kind
+        return f"\n{text}" if is_apart else text
+
+    def _terminal(self, terminal: Terminal) -> str:
+        shown = self._text_ends()
+        rest = self._tools.rest_lines()
+        shown += self._lines("tools", rest) if rest else ""
+        if terminal.reason in _INTERRUPTED and not terminal.error:
+            return shown + self._lines("note", self._paint(DIM, "(interrupted)\n"))
+        # Denied calls stand among the tools already.
+        ending = ending_text(replace(terminal, denials=()), self._answer, "")
+        return shown + (self._lines("note", ending) if ending else "")
+
+    def _cost(self, result: Result) -> str:
+        usage = result.tree_usage
+        read = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+        parts = [f"{read:,} tokens in", f"{usage.output_tokens:,} out"]
+        if result.total_cost_usd or (result.cost_is_known and result.costs):
+            parts.append(
+                f"${result.total_cost_usd:.4f}" + ("" if result.cost_is_known else " and what is unknown")
+            )
+        return ", ".join((*parts, f"{self._monotonic_s() - self._started_s:.1f} s"))
