@@ -24,6 +24,6 @@ def ending_text(terminal: Terminal, answer: Answer, resume_hint: str) -> str:
     message, hint = _REASONS.get(terminal.reason, (f"the query ended early: {terminal.reason}", ""))
     if terminal.error:
         message, hint = visible(terminal.error), visible(terminal.hint)
-    if terminal.reason in {"max_turns", "aborted_streaming", "aborted_tools"}:
+    if terminal.reason in {"max_turns", "budget_exhausted", "aborted_streaming", "aborted_tools"}:
         hint = "; ".join(part for part in (hint, resume_hint) if part)
     return denied + error_text(message, hint)
