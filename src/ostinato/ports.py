@@ -92,10 +92,17 @@ class ToolSchema(msgspec.Struct, frozen=True):
     flat_parameters: tuple[str, ...] = ()
 
 
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+
+
 class Thinking(msgspec.Struct, frozen=True):
-    """How much the model may think before it answers. `budget_tokens` 0 turns it off."""
+    """How much the model may think before it answers. `budget_tokens` 0 turns it off.
+
+    `effort` is how thorough it shall be, for models that take that word; None leaves it to them.
+    """
 
     budget_tokens: int = 0
+    effort: Effort | None = None
 
 
 NO_THINKING = Thinking()

@@ -313,3 +313,31 @@ def test_version_and_help_are_data(desk: Desk):
 
 def test_debug_shows_the_trace_of_an_error(desk: Desk):
     assert "Traceback" in desk.run("-p", "hi", "--cwd", "/no/such/folder", "--debug").err
+
+
+def test_effort_and_thinking_reach_the_request(desk: Desk):
+    with StrictServer(Reply(say("a")), Reply(say("b"))) as server:
+        desk.url = server.url
+        flags = ("--model", "claude-sonnet-5-5", "--effort", "low", "--thinking", "on")
+        assert desk.run("-p", "hi", *flags).err == ""
+        assert desk.run("-p", "hi", "--model", "claude-haiku-4-5", "--thinking", "2048").err == ""
+        first, second = (request.body for request in server.requests)
+    assert (first["output_config"], first["thinking"]["type"]) == ({"effort": "low"}, "adaptive")
+    assert second["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+
+
+def test_a_wish_that_the_model_cannot_be_told_is_said(desk: Desk):
+    with StrictServer(Reply(say("a"))) as server:
+        desk.url = server.url
+        ended = desk.run("-p", "hi", "--model", "claude-sonnet-5-5", "--thinking", "5000")
+    assert ended.text == "a\n"
+    assert ended.err.startswith("note: `anthropic/claude-sonnet-5-5` decides")
+
+
+@pytest.mark.parametrize("flags", [("--thinking", "5"), ("--thinking", "maybe"), ("--effort", "huge")])
+def test_a_wish_about_thinking_that_is_none_is_a_usage_error(desk: Desk, flags: tuple[str, str]):
+    assert desk.run("-p", "hi", *flags).code == 2
+
+
+def test_fallback_models_are_accepted(hello: Desk):
+    assert hello.run("-p", "hi", "--fallback-model", "haiku,opus").text == "hello\n"

@@ -1,19 +1,38 @@
 """The flags and subcommands, as Click reads them; what they do is loaded only when they are used."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import click
 
-from ostinato.cli.flags import Flags, OutputFormat, PermissionMode
+from ostinato.cli.debug_request import without_bare_debug
+from ostinato.cli.duration import DurationType
+from ostinato.cli.flags import Effort, Flags, OutputFormat, PermissionMode, ThinkingWish
 from ostinato.cli.standard_streams import is_terminal, say
 from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
 from ostinato.version import VERSION
 
 MODES: Final[tuple[str, ...]] = get_args(PermissionMode)
 FORMATS: Final[tuple[str, ...]] = get_args(OutputFormat)
+EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
+
+
+class ThinkingType(click.ParamType[ThinkingWish]):
+    """`off`, `on`, or a number of tokens; the Agent SDK's words for the first two are understood too."""
+
+    name = "thinking"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> ThinkingWish:
+        match value.lower():
+            case "off" | "disabled":
+                return "off"
+            case "on" | "adaptive":
+                return "on"
+            case number if number.isascii() and number.replace("_", "").isdecimal():
+                return int(number.replace("_", ""))
+            case _:
+                self.fail(f"`{value}` is not `off`, `on` or a number of tokens", param, ctx)
 
 
 def run_command(argv: Sequence[str]) -> int:
@@ -21,7 +40,7 @@ def run_command(argv: Sequence[str]) -> int:
     subcommand = argv[0] if argv and argv[0] in SUBCOMMANDS else None
     command = main if subcommand is None else load_subcommand(subcommand)
     name = "ostinato" if subcommand is None else f"ostinato {subcommand}"
-    arguments = list(argv if subcommand is None else argv[1:])
+    arguments = without_bare_debug(argv) if subcommand is None else list(argv[1:])
     try:
         # Not `main()`: it would answer an interrupt itself, with talk of its own.
         with command.make_context(name, arguments) as context:
@@ -48,21 +67,71 @@ def version_line() -> str:
 )
 @click.argument("prompt", required=False)
 @click.option("-p", "--print", "is_print", is_flag=True, help="Answer PROMPT and standard input, and exit.")
-@click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option(
+    "--output-format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="What -p writes: the answer, one JSON object at the end, or a line of JSON for each message.",
+)
 @click.option(
     "--include-partial-messages", is_flag=True, help="With stream-json: also the events as they stream."
 )
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="At most N model calls.")
+@click.option(
+    "--max-budget-usd",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Make no model call that could bring the cost above this.",
+)
+@click.option(
+    "--max-tokens-total",
+    "max_total_tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The same for tokens, of input, output and cache together.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=DurationType(),
+    metavar="TIME",
+    help="Stop after this time: seconds, or such as `5m` or `1h30m`.",
+)
 @click.option("--model", metavar="NAME", help="Which model; by default the one you have a key for.")
-@click.option("--permission-mode", type=click.Choice(MODES), default="default", show_default=True)
+@click.option("--effort", type=click.Choice(EFFORTS), help="How thorough the model shall be.")
+@click.option(
+    "--thinking",
+    type=ThinkingType(),
+    metavar="off|on|BUDGET",
+    help="Whether the model thinks before it answers; BUDGET is in tokens.",
+)
+@click.option(
+    "--fallback-model",
+    "fallback_models",
+    multiple=True,
+    metavar="NAMES",
+    help="Go on with these, in order, when the model gives out. Kept, but not acted on yet.",
+)
+@click.option(
+    "--permission-mode",
+    type=click.Choice(MODES),
+    help="What happens to calls that no rule decides; by default what the settings say, else `default`: ask.",
+)
 @click.option(
     "--allowed-tools",
     "--allowedTools",
     multiple=True,
     metavar="RULES",
-    help="Such as `Edit,Bash(git log:*)`.",
+    help="What runs without a question, such as `Edit,Bash(git log:*)`.",
 )
-@click.option("--disallowed-tools", "--disallowedTools", multiple=True, metavar="RULES")
+@click.option(
+    "--disallowed-tools",
+    "--disallowedTools",
+    multiple=True,
+    metavar="RULES",
+    help="What never runs, in any mode; a tool's bare name hides it from the model.",
+)
 @click.option(
     "--add-dir",
     "add_dirs",
@@ -70,8 +139,17 @@ def version_line() -> str:
     type=click.Path(path_type=Path),
     help="One more folder to work in.",
 )
+@click.option("--settings", metavar="FILE|JSON", help="More settings; they win over those of files.")
+@click.option(
+    "--setting-sources",
+    metavar="LEVELS",
+    help="Which settings files are read, out of `user,project,local`; by default all.",
+)
+@click.option(
+    "--trust", is_flag=True, help="Let what this project supplies act, from now on until it changes."
+)
 @click.option("--system-prompt", metavar="TEXT", help="In place of the default one.")
-@click.option("--append-system-prompt", metavar="TEXT", default="")
+@click.option("--append-system-prompt", metavar="TEXT", default="", help="After the system prompt.")
 @click.option(
     "-c", "--continue", "continue_session", is_flag=True, help="Go on with this folder's newest session."
 )
@@ -80,7 +158,18 @@ def version_line() -> str:
 @click.option("--no-session-persistence", is_flag=True, help="Keep nothing of this session.")
 @click.option("--cwd", type=click.Path(path_type=Path), help="The folder to work in, instead of this one.")
 @click.option("--verbose", "is_verbose", is_flag=True, help="Show the tools at work.")
-@click.option("--debug", is_flag=True, help="Show traces of errors (also OSTINATO_DEBUG=1).")
+@click.option(
+    "--debug",
+    metavar="[=FILE]",
+    expose_value=False,
+    help="Log what happens to standard error or to FILE, secrets masked (also OSTINATO_DEBUG=1).",
+)
+@click.option(
+    "--debug-content",
+    is_flag=True,
+    expose_value=False,
+    help="With --debug: also what requests and replies say, not only their size.",
+)
 @click.option(
     "-v",
     "--version",
@@ -90,13 +179,12 @@ def version_line() -> str:
     callback=_print_version,
     help="Print the version and exit.",
 )
-def main(*, no_session_persistence: bool, debug: bool, **given: Any) -> int:
+def main(*, no_session_persistence: bool, **given: Any) -> int:
     """ostinato, a coding agent, working in this folder. On a terminal it is a conversation; with -p it answers PROMPT
     and exits.
 
     A prompt that begins with `-` goes after `--`.
     """
-    del debug  # read in main.py, before anything can fail
     flags = Flags(keep_session=not no_session_persistence, **given)
     if not flags.is_print and is_terminal(0) and is_terminal(1):
         from ostinato.cli.line_mode import converse  # ruff: ignore[import-outside-top-level] - the editor loads only for a conversation
@@ -111,7 +199,3 @@ def usage_text(error: click.ClickException) -> str:
     """Click's complaint in our form."""
     said = error.format_message().rstrip(".").replace("'", "`")
     return said[:1].lower() + said[1:]
-
-
-def wants_debug(argv: Sequence[str]) -> bool:
-    return "--debug" in argv or os.environ.get("OSTINATO_DEBUG", "") not in {"", "0"}

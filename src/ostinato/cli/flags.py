@@ -9,6 +9,10 @@ PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPer
 
 OutputFormat = Literal["text", "json", "stream-json"]
 
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+ThinkingWish = Literal["off", "on"] | int
+"""A number is a budget in tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Flags:
@@ -19,11 +23,20 @@ class Flags:
     output_format: OutputFormat = "text"
     include_partial_messages: bool = False
     max_turns: int | None = None
+    max_budget_usd: float | None = None
+    max_total_tokens: int | None = None
+    timeout_s: float | None = None
     model: str | None = None
-    permission_mode: PermissionMode = "default"
+    effort: Effort | None = None
+    thinking: ThinkingWish | None = None
+    fallback_models: tuple[str, ...] = ()
+    permission_mode: PermissionMode | None = None
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     add_dirs: tuple[Path, ...] = ()
+    settings: str | None = None
+    setting_sources: str | None = None
+    trust: bool = False
     system_prompt: str | None = None
     append_system_prompt: str = ""
     continue_session: bool = False

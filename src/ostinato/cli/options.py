@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ostinato.cli.flags import Flags
 from ostinato.cli.prompt_input import legal_text
-from ostinato.engine.options import Options
+from ostinato.engine.options import ALL_SETTING_SOURCES, Options, SettingSource
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.permissions.rules import parse_rule
 
@@ -16,9 +16,18 @@ def options_from(flags: Flags) -> Options:
     return Options(
         cwd=_working_folder(flags),
         model=flags.model,
+        settings=flags.settings,
+        setting_sources=chosen_sources(flags.setting_sources),
+        trust=flags.trust,
         system_prompt=None if flags.system_prompt is None else legal_text(flags.system_prompt),
         append_system_prompt=legal_text(flags.append_system_prompt),
         max_turns=flags.max_turns,
+        max_budget_usd=flags.max_budget_usd,
+        max_total_tokens=flags.max_total_tokens,
+        timeout_s=flags.timeout_s,
+        effort=flags.effort,
+        thinking=flags.thinking,
+        fallback_models=split_names(flags.fallback_models),
         permission_mode=flags.permission_mode,
         allowed_tools=split_rules(flags.allowed_tools),
         disallowed_tools=split_rules(flags.disallowed_tools),
@@ -28,6 +37,26 @@ def options_from(flags: Flags) -> Options:
         session_id=flags.session_id,
         keep_session=flags.keep_session,
     )
+
+
+def chosen_sources(text: str | None) -> tuple[SettingSource, ...]:
+    """The levels that `--setting-sources` names: all without the flag, none for an empty one. Raises UsageError."""
+    if text is None:
+        return ALL_SETTING_SOURCES
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in ALL_SETTING_SOURCES]
+    if unknown:
+        raise UsageError(
+            f"`--setting-sources` knows no `{unknown[0]}`",
+            hint="write any of `user,project,local`, with commas in between",
+        )
+    return tuple(source for source in ALL_SETTING_SOURCES if source in names)
+
+
+def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Names out of flag values, separated by commas."""
+    names = (name.strip() for value in values for name in value.split(","))
+    return tuple(name for name in names if name)
 
 
 def split_rules(values: tuple[str, ...]) -> tuple[str, ...]:

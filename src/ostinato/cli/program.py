@@ -2,12 +2,13 @@
 
 import contextlib
 import logging
-import traceback
+import os
 from collections.abc import Sequence
 
 import click
 
-from ostinato.cli.command import run_command, usage_text, wants_debug
+from ostinato.cli.command import run_command, usage_text
+from ostinato.cli.debug_request import DebugRequest, debug_request
 from ostinato.cli.early_signals import hear_early, ignore_late
 from ostinato.cli.error_text import error_text
 from ostinato.cli.exit_codes import FAILED, INTERRUPTED, USAGE, error_code
@@ -18,17 +19,17 @@ from ostinato.errors import OstinatoError
 
 def run_program(argv: Sequence[str]) -> int:
     """The exit code. Raises nothing but SystemExit, for a signal that comes before the work."""
-    is_debug = wants_debug(argv)
     prepare()
     hear_early()
-    _set_up_logging(is_debug=is_debug)
+    request = debug_request(argv, os.environ)
     try:
+        _set_up_logging(request)
         return run_command(argv)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # ruff: ignore[blind-except] - the one place where every error becomes two lines and a code
-        if is_debug:
-            talk("".join(traceback.format_exception(error)))
+    except Exception as error:  # the one place where every error becomes two lines and a code
+        if request is not None:
+            logging.getLogger("ostinato").debug("the command ends by an error", exc_info=error)
         return _told(error)
     finally:
         with contextlib.suppress(ValueError):
@@ -51,9 +52,11 @@ def _told(error: Exception) -> int:
             return FAILED
 
 
-def _set_up_logging(*, is_debug: bool) -> None:
-    """The library's log goes nowhere unless asked for: a command speaks through its own lines."""
-    if is_debug:
-        logging.basicConfig(level=logging.DEBUG)
-    else:
+def _set_up_logging(request: DebugRequest | None) -> None:
+    """The library's log goes nowhere unless asked for: a command speaks through its own lines. Raises UsageError."""
+    if request is None:
         logging.getLogger("ostinato").addHandler(logging.NullHandler())
+        return
+    from ostinato.cli.debug_log import start_log  # ruff: ignore[import-outside-top-level] - loads only for those who look
+
+    start_log(request, os.environ)

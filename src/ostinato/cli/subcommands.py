@@ -22,8 +22,16 @@ SUBCOMMANDS: Final[Mapping[str, Subcommand]] = MappingProxyType({
         "ostinato.cli.permissions_command:permissions",
         "what the rules say about a command, without running it",
     ),
-    "config": Subcommand("ostinato.cli.config_command:config", "settings: what counts, and where it comes from"),
+    "config": Subcommand(
+        "ostinato.cli.config_command:config", "settings: what counts, and where it comes from"
+    ),
     "trust": Subcommand("ostinato.cli.trust_command:trust", "folders whose settings and commands may act"),
+    "doctor": Subcommand(
+        "ostinato.cli.doctor_command:doctor", "whether everything is well here, and what to do"
+    ),
+    "models": Subcommand(
+        "ostinato.cli.models_command:models", "what `--model` can name, and what of it is ready"
+    ),
     "local": Subcommand("ostinato.cli.local_command:local", "models that run on this machine"),
 })
 

@@ -4,11 +4,15 @@ A misspelled mode would be a default one, a rule's text in place of a list would
 limit of zero would be a turn.
 """
 
+import math
+
 from ostinato.engine.options import PERMISSION_MODES, Options
+from ostinato.engine.thinking import check_wish
 from ostinato.errors import UsageError
 
-LISTS = ("allowed_tools", "disallowed_tools", "add_dirs")
-COUNTS = ("max_turns", "max_output_tokens")
+LISTS = ("allowed_tools", "disallowed_tools", "add_dirs", "fallback_models")
+COUNTS = ("max_turns", "max_output_tokens", "max_total_tokens")
+AMOUNTS = ("max_budget_usd", "timeout_s")
 
 
 def check_options(options: Options) -> None:
@@ -21,8 +25,11 @@ def check_options(options: Options) -> None:
             )
     for name in COUNTS:
         _check_count(name, getattr(options, name))
+    for name in AMOUNTS:
+        _check_amount(name, getattr(options, name))
     if options.permission_mode is not None:
         check_mode(options.permission_mode)
+    check_wish(options.thinking, options.effort)
     _check_session(options)
 
 
@@ -38,6 +45,16 @@ def _check_count(name: str, value: object) -> None:
         return
     raise UsageError(
         f"`{name}` is {value!r}", hint="it takes a whole number from 1, or None for no limit of yours"
+    )
+
+
+def _check_amount(name: str, value: object) -> None:
+    if value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+    ):
+        return
+    raise UsageError(
+        f"`{name}` is {value!r}", hint="it takes a number above 0, or None for no limit of yours"
     )
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
-from ostinato.ports import Model
+from ostinato.engine.thinking import ThinkingWish
+from ostinato.ports import Effort, Model
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.tool import Tool
 
@@ -78,6 +79,10 @@ class Options(msgspec.Struct, frozen=True):
     settings of the user or the project unless `setting_sources` names them (`ALL_SETTING_SOURCES` is what the command
     reads); managed files and `settings` (a path, JSON, or the object itself) count always. `trust=True` lets what the project
     supplies act for this conversation. `configuration` is what `read_configuration` read before, instead of reading again.
+    `max_budget_usd`, `max_total_tokens` and `timeout_s` limit all queries of the conversation together, and whatever they
+    start; `timeout_s` counts the time while a query runs.
+    `thinking` and `effort` say how much the model shall think; what it cannot be told of is named in the notices.
+    `fallback_models` are kept for when the chosen model gives out; nothing goes on with them yet.
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block.
     """
@@ -89,6 +94,9 @@ class Options(msgspec.Struct, frozen=True):
     system_prompt: str | None = None
     append_system_prompt: str = ""
     max_turns: int | None = None
+    max_budget_usd: float | None = None
+    max_total_tokens: int | None = None
+    timeout_s: float | None = None
     can_use_tool: CanUseTool | None = None
     permission_mode: PermissionMode | None = None
     allowed_tools: Sequence[str] = ()
@@ -105,6 +113,9 @@ class Options(msgspec.Struct, frozen=True):
     instructions: bool = True
     temperature: float | None = None
     max_output_tokens: int | None = None
+    thinking: ThinkingWish | None = None
+    effort: Effort | None = None
+    fallback_models: Sequence[str] = ()
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     on_notice: Callable[[str], None] = _tells_nobody
@@ -122,6 +133,9 @@ class QueryOptions(TypedDict, total=False):
     system_prompt: str | None
     append_system_prompt: str
     max_turns: int | None
+    max_budget_usd: float | None
+    max_total_tokens: int | None
+    timeout_s: float | None
     can_use_tool: CanUseTool | None
     permission_mode: PermissionMode | None
     allowed_tools: Sequence[str]
@@ -138,6 +152,9 @@ class QueryOptions(TypedDict, total=False):
     instructions: bool
     temperature: float | None
     max_output_tokens: int | None
+    thinking: ThinkingWish | None
+    effort: Effort | None
+    fallback_models: Sequence[str]
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
     on_notice: Callable[[str], None]

@@ -108,7 +108,7 @@ class AnthropicBodies:
     def body(self, request: ModelRequest) -> bytes:
         """The request body. Work grows with what is new; only the joining grows with the history."""
         parts = [b'{"model":', encode(request.model), b',"max_tokens":%d' % request.max_output_tokens]
-        parts.append(_sampling(request, self._facts))
+        parts += [_sampling(request, self._facts), _effort(request, self._facts)]
         has_system = any(text.strip() for text in request.system)
         if request.tools:
             tools = self._encoded.of(request.tools, _encode_tools)
@@ -186,6 +186,13 @@ def _sampling(request: ModelRequest, facts: ModelFacts) -> bytes:
     if request.temperature is not None and facts.takes_temperature:
         return b',"temperature":' + encode(request.temperature)
     return b""
+
+
+def _effort(request: ModelRequest, facts: ModelFacts) -> bytes:
+    """Only the models that decide themselves how much to think take a word for it."""
+    if facts.thinking_form != "adaptive" or request.thinking.effort is None:
+        return b""
+    return b',"output_config":{"effort":%s}' % encode(request.thinking.effort)
 
 
 def _encode_system(system: tuple[str, ...]) -> bytes:

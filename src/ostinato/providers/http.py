@@ -16,6 +16,7 @@ import httpx2
 from ostinato.errors import ConfigurationError, ModelError
 from ostinato.providers.address import proxy_for
 from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettings
+from ostinato.providers.http_log import log_chunk, logging_hooks
 
 KEEPALIVE_S = 60.0
 """How long an idle connection waits for the next turn: tools run in between."""
@@ -43,13 +44,15 @@ class HttpReply:
     async def next_chunk(self) -> bytes | None:
         """The next bytes as the network brings them, None at the end. Raises `ModelError` when the connection breaks."""
         try:
-            return await anext(self._chunks)
+            chunk = await anext(self._chunks)
         except StopAsyncIteration:
             self.is_finished = True
             return None
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             self.is_finished = True
             raise reading_error(error, self.url) from error
+        log_chunk(chunk)
+        return chunk
 
     async def read_failure(self) -> HttpFailure:
         """The answer as a failure to classify; what cannot be read any more is left out."""
@@ -121,11 +124,12 @@ class HttpClient:
         # Connections belong to the event loop that made them: a model that outlives its loop starts with fresh ones.
         loop = anyio.lowlevel.current_token()
         if self._client is None or self._loop != loop:
-            self._client, self._loop = _new_client(self.url, self._settings), loop
+            self._client, self._loop = new_client(self.url, self._settings), loop
         return self._client
 
 
-def _new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
+def new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
+    """A client for this address: proxy and trust from the settings' environment."""
     proxy = proxy_for(url, settings.environment)
     return httpx2.AsyncClient(
         headers={
@@ -144,6 +148,7 @@ def _new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
         proxy=proxy,
         # The environment is the one we were given, read here: never a second look at the process's own.
         trust_env=False,
+        event_hooks=logging_hooks(),
         verify=_trust(url, proxy, settings.environment),
     )
 

@@ -1,0 +1,60 @@
+"""The log of `--debug`: what the library says of itself, secrets masked, to standard error or a file, never to standard output."""
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, TextIO
+
+from ostinato.cli.debug_request import DebugRequest
+from ostinato.cli.secret_text import known_secrets, without_secrets
+from ostinato.cli.terminal_text import visible
+from ostinato.errors import UsageError
+
+CONTENT_LOGGER: Final = "ostinato.http.content"
+"""Where what is said in requests and replies is logged; silent unless it was asked for."""
+
+LOGGED: Final = ("ostinato", "httpx2")
+
+
+class MaskingFormatter(logging.Formatter):
+    """Masks the finished line, traces included, so that no way of logging goes around it."""
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._known = known
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(without_secrets(super().format(record), self._known))
+
+
+def start_log(request: DebugRequest, environment: Mapping[str, str]) -> None:
+    """Log as asked for. Raises UsageError for a file that cannot be written."""
+    handler = (
+        logging.StreamHandler(_opened(request.file)) if request.file else logging.StreamHandler(sys.stderr)
+    )
+    handler.setFormatter(MaskingFormatter(known_secrets(environment)))
+    for name in LOGGED:
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.DEBUG)
+        logger.addHandler(handler)
+    logging.getLogger(CONTENT_LOGGER).setLevel(logging.DEBUG if request.has_content else logging.CRITICAL)
+    logging.raiseExceptions = False  # a log that cannot be written must not write to standard error about it
+
+
+def _opened(name: str) -> TextIO:
+    """The file, made for this user alone and added to. Raises UsageError."""
+    path = Path(name).expanduser()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UsageError(
+            f"the log `{name}` cannot be written: {error.strerror}", hint="name another file"
+        ) from error
+    if os.path.sameopenfile(descriptor, 1):
+        os.close(descriptor)
+        raise UsageError(
+            "the log cannot go to standard output", hint="leave the file out: it goes to standard error"
+        )
+    return open(descriptor, "a", encoding="utf-8", errors="backslashreplace")

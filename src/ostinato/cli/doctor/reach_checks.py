@@ -1,0 +1,97 @@
+"""The way to a model: keys, base URLs, proxies, and whether the chosen server answers. Keys are shown masked and never sent."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+from ostinato.cli.doctor.check import Check, masked_key, variable
+from ostinato.errors import LocalModelError, OstinatoError
+from ostinato.providers.connect import (
+    ANTHROPIC_URL,
+    KEY_VARIABLES,
+    OPENAI_URL,
+    URL_VARIABLES,
+    model_from_environment,
+)
+from ostinato.providers.exchange import HttpSettings
+from ostinato.providers.local_models import LOCAL_MODELS, model_path
+from ostinato.providers.local_runtime import check_runtime
+from ostinato.providers.reach import Unreached, reach
+
+REACH_TIMEOUT_S: Final = 5.0
+PROXY_VARIABLES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+OFFICIAL: Final[Mapping[str, str]] = {"anthropic": ANTHROPIC_URL, "openai": OPENAI_URL}
+
+
+def key_checks(environment: Mapping[str, str]) -> list[Check]:
+    keys = [
+        Check(name, "ok", masked_key(variable(environment, name)))
+        for name in KEY_VARIABLES
+        if variable(environment, name)
+    ]
+    urls = [
+        Check(name, "ok", without_user(variable(environment, name)))
+        for name in URL_VARIABLES
+        if variable(environment, name)
+    ]
+    return [*keys, *urls] or [
+        Check("keys", "warn", "no key and no base URL is set", "set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or use `--model local`")
+    ]  # fmt: skip
+
+
+def proxy_checks(environment: Mapping[str, str]) -> list[Check]:
+    found: list[Check] = []
+    for name in PROXY_VARIABLES:
+        value = variable(environment, name) or variable(environment, name.upper())
+        if value:
+            found.append(Check(name, "ok", without_user(value)))
+    return found
+
+
+async def model_checks(name: str | None, environment: Mapping[str, str], models: Path | None) -> list[Check]:
+    """The model that a conversation would use, and the way to it."""
+    if name is not None and (name == "local" or name.startswith("local/")):
+        return local_checks(models, is_chosen=True)
+    try:
+        model = model_from_environment(name, environment)
+    except OstinatoError as error:
+        return [Check("model", "fail", error.message, error.hint)]
+    facts = model.facts
+    found = Check("model", "ok", f"{facts.provider}/{facts.id}")
+    return [found, await endpoint_check(facts.provider, environment), *local_checks(models, is_chosen=False)]
+
+
+async def endpoint_check(provider: str, environment: Mapping[str, str]) -> Check:
+    url = variable(environment, f"{provider.upper()}_BASE_URL") or OFFICIAL[provider]
+    found = await reach(url, HttpSettings(environment), timeout_s=REACH_TIMEOUT_S)
+    if isinstance(found, Unreached):
+        return Check("endpoint", "fail", without_user(found.what), found.hint)
+    through = f" through {without_user(found.proxy)}" if found.proxy else ""
+    tls = "TLS is trusted, " if url.startswith("https://") else ""
+    text = f"{without_user(url)} answers{through}: {tls}{found.seconds * 1000:.0f} ms"
+    return Check("endpoint", "ok", text)
+
+
+def local_checks(models: Path | None, *, is_chosen: bool) -> list[Check]:
+    """The local model and its runtime; that they are missing only matters to who chose them."""
+    missing = "fail" if is_chosen else "ok"
+    try:
+        check_runtime()
+        runtime = Check("local runtime", "ok", "installed")
+    except LocalModelError as error:
+        runtime = Check("local runtime", missing, error.message if is_chosen else "not installed", error.hint)
+    there = [
+        model.name for model in LOCAL_MODELS if models is not None and model_path(model, models).is_file()
+    ]
+    if there:
+        return [runtime, Check("local model", "ok", ", ".join(there))]
+    return [runtime, Check("local model", missing, "none downloaded", "`ostinato local pull` gets one")]
+
+
+def without_user(url: str) -> str:
+    """An address without the name and password that it may hold."""
+    parts = urlsplit(url if "://" in url else f"//{url}")
+    if "@" not in parts.netloc:
+        return url
+    return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))

@@ -1,0 +1,116 @@
+"""Looks at a server without asking it for anything that costs: whether it answers, whether its certificate is trusted, which
+models it says it has. Every look has a deadline.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio
+import httpx2
+import msgspec
+
+from ostinato.errors import ConfigurationError
+from ostinato.providers.address import endpoint_url, proxy_for
+from ostinato.providers.exchange import HttpSettings
+from ostinato.providers.http import new_client, sending_error
+
+MAX_LIST_BYTES: Final = 4 * 1024 * 1024
+"""A list of models is small; more than this is something else."""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """The server answered, whatever it said. `proxy` is the one that was used, "" for none."""
+
+    url: str
+    status: int
+    seconds: float
+    proxy: str = ""
+
+
+class Unreached(msgspec.Struct, frozen=True):
+    """No answer, or none that says what was asked; `hint` is what to look at."""
+
+    url: str
+    what: str
+    hint: str = ""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    status: int
+    body: bytes
+
+
+class _WireModel(msgspec.Struct, frozen=True):
+    id: str
+
+
+class _WireList(msgspec.Struct, frozen=True):
+    data: tuple[_WireModel, ...] = ()
+
+
+async def reach(base_url: str, settings: HttpSettings, *, timeout_s: float) -> Reached | Unreached:
+    """Ask the server for its front page, without a key: any answer will do."""
+    started_s = time.monotonic()
+    got = await _get(base_url, settings, {}, timeout_s)
+    if isinstance(got, Unreached):
+        return got
+    proxy = proxy_for(base_url, settings.environment) or ""
+    return Reached(base_url, got.status, time.monotonic() - started_s, proxy)
+
+
+async def served_models(
+    base_url: str, settings: HttpSettings, headers: Mapping[str, str], *, timeout_s: float
+) -> tuple[str, ...] | Unreached:
+    """The names that the server's list of models holds, in its order. `headers` carry the key, if it wants one."""
+    try:
+        url = endpoint_url(base_url, "v1/models", version_is_implied=False)
+    except ConfigurationError as error:
+        return Unreached(base_url, error.message, error.hint)
+    got = await _get(url, settings, headers, timeout_s)
+    if isinstance(got, Unreached):
+        return got
+    if got.status != 200:
+        return Unreached(url, f"it answers with status {got.status}", "look at the base URL and the key")
+    try:
+        return tuple(model.id for model in msgspec.json.decode(got.body, type=_WireList).data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Unreached(url, "what it answers is no list of models", "look at the base URL")
+
+
+async def _get(
+    url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float
+) -> _Answer | Unreached:
+    try:
+        with anyio.fail_after(timeout_s):
+            return await _asked(url, settings, headers, timeout_s)
+    except TimeoutError:
+        what = f"no answer from `{url}` within {timeout_s:g} s"
+        return Unreached(url, what, "look at the base URL, the network and the proxy")
+    except ConfigurationError as error:
+        return Unreached(url, error.message, error.hint)
+    except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
+        told = sending_error(error, url)
+        return Unreached(url, told.message, told.hint)
+
+
+async def _asked(url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float) -> _Answer:
+    timeouts: dict[str, Any] = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
+    sent = {"accept": "application/json", **headers}
+    async with new_client(url, settings) as client:
+        request = client.build_request("GET", url, headers=sent, extensions={"timeout": timeouts})
+        response = await client.send(request, stream=True)
+        try:
+            return _Answer(response.status_code, await _read(response))
+        finally:
+            await response.aclose()
+
+
+async def _read(response: httpx2.Response) -> bytes:
+    """The body. Raises ValueError when it is too large to be a list."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_LIST_BYTES:
+            raise ValueError(f"the answer has more than {MAX_LIST_BYTES:,} bytes")
+    return bytes(body)
