@@ -37,3 +37,26 @@ def test_a_rule_that_is_none_is_a_usage_error(tmp_path: Path):
     ended = Desk(tmp_path).run("permissions", "explain", "ls", "--allowed-tools", "Bash(")
     assert ended.code == 2
     assert ended.out == b""
+
+
+def test_rules_and_mode_of_the_settings_count_with_their_file(tmp_path: Path):
+    desk = Desk(tmp_path)
+    (desk.home / ".ostinato").mkdir()
+    settings = {"permissions": {"deny": ["Bash(rm:*)"], "defaultMode": "acceptEdits"}}
+    (desk.home / ".ostinato/settings.json").write_bytes(msgspec.json.encode(settings))
+    ended = desk.run("permissions", "explain", "rm x", "--allowed-tools", "Bash")
+    assert ended.text.startswith("denied: ")
+    assert "settings.json" in ended.text
+    assert desk.run("permissions", "explain", "--tool", "Edit", "a").text.startswith("allowed: ")
+    assert desk.run("permissions", "explain", "rm x", "--setting-sources=").text.startswith("asked: ")
+
+
+def test_what_an_untrusted_project_allows_does_not_count_until_it_is_trusted(tmp_path: Path):
+    desk = Desk(tmp_path)
+    (desk.work / ".ostinato").mkdir()
+    settings = {"permissions": {"allow": ["Bash(make:*)"]}}
+    (desk.work / ".ostinato/settings.json").write_bytes(msgspec.json.encode(settings))
+    ended = desk.run("permissions", "explain", "make")
+    assert ended.text.startswith("asked: ")
+    assert "not trusted" in ended.err
+    assert desk.run("permissions", "explain", "make", "--trust").text.startswith("allowed: ")

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -10,11 +10,12 @@ import msgspec
 from ostinato.cli.exit_codes import DONE
 from ostinato.cli.flags import Flags, PermissionMode
 from ostinato.cli.options import options_from
-from ostinato.cli.standard_streams import say
+from ostinato.cli.standard_streams import say, talk
+from ostinato.engine.configuration import InEffect, in_effect, read_configuration
 from ostinato.engine.options import Options
 from ostinato.permissions.call_report import CallReport, report_call
 from ostinato.permissions.report_text import report_text
-from ostinato.permissions.rules import parse_rule
+from ostinato.permissions.rules import Rule, parse_rule
 from ostinato.permissions.typed_call import typed_call
 from ostinato.permissions.verdict import Policy
 
@@ -48,45 +49,45 @@ def permissions() -> None:
     help="As if with one more folder.",
 )
 @click.option("--cwd", type=click.Path(path_type=Path), help="As if in this folder.")
+@click.option("--settings", metavar="FILE|JSON", help="As if with these settings, too.")
+@click.option("--setting-sources", metavar="NAMES", help="As if only these settings files were read.")
+@click.option("--trust", is_flag=True, help="As if what this project supplies were trusted.")
 @click.option("--json", "is_json", is_flag=True, help="The report as one JSON object.")
-def explain_command(
-    *,
-    what: str,
-    tool: str,
-    permission_mode: PermissionMode | None,
-    is_json: bool,
-    allowed_tools: tuple[str, ...],
-    disallowed_tools: tuple[str, ...],
-    add_dirs: tuple[Path, ...],
-    cwd: Path | None,
-) -> int:
+def explain_command(*, what: str, tool: str, is_json: bool, **given: Any) -> int:
     """Say how the call WHAT is read, which rule decides about each part of it, and what would allow it. Nothing runs.
 
-    WHAT is a shell command; with --tool a path, an address, or the tool's input as a JSON object.
+    WHAT is a shell command; with --tool a path, an address, or the tool's input as a JSON object. Rules are those of the
+    settings and of the flags, as a conversation in this folder would have them.
     """
-    flags = Flags(
-        permission_mode=permission_mode or "default",
-        allowed_tools=allowed_tools,
-        disallowed_tools=disallowed_tools,
-        add_dirs=add_dirs,
-        cwd=cwd,
-    )
-    report = report_on(tool, what, options_from(flags))
+    options = options_from(Flags(**given))
+    effect, home = _in_effect(options)
+    for notice in effect.notices:
+        talk(f"note: {notice}\n")
+    report = report_on(tool, what, effect, flag_rules(options), home)
     say(report_json(report) if is_json else report_text(report))
     return DONE
 
 
-def report_on(tool: str, what: str, options: Options) -> CallReport:
-    """The report on a typed call under these options. Raises UsageError, ConfigurationError."""
-    folders = tuple(
-        Path(os.path.realpath(folder.expanduser())) for folder in (options.cwd, *options.add_dirs)
-    )
-    rules = (
+def _in_effect(options: Options) -> tuple[InEffect, Path]:
+    configuration = read_configuration(options)
+    return in_effect(options, configuration), configuration.home or Path("/nonexistent")
+
+
+def flag_rules(options: Options) -> tuple[Rule, ...]:
+    return (
         *(parse_rule(rule, "allow", "allowed tools") for rule in options.allowed_tools),
         *(parse_rule(rule, "deny", "disallowed tools") for rule in options.disallowed_tools),
     )
-    call = typed_call(tool, what, cwd=folders[0], roots=folders, home=Path.home())
-    return report_call(call, Policy(options.permission_mode or "default", rules))
+
+
+def report_on(tool: str, what: str, effect: InEffect, rules: tuple[Rule, ...], home: Path) -> CallReport:
+    """The report on a typed call where these settings are in effect and these rules are given. Raises UsageError."""
+    options = effect.options
+    folders = tuple(
+        Path(os.path.realpath(folder.expanduser())) for folder in (options.cwd, *options.add_dirs)
+    )
+    call = typed_call(tool, what, cwd=folders[0], roots=folders, home=home)
+    return report_call(call, Policy(options.permission_mode or "default", (*rules, *effect.rules)))
 
 
 def report_json(report: CallReport) -> str:
