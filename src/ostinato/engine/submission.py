@@ -184,7 +184,7 @@ class Submission:
         message = SystemMessage(
             self._new_uuid(), "local_command_output", reply.text, "error" if reply.is_error else "info"
         )
-        if reply.text:
+        if reply.text and reply.is_kept:
             self._write(message)
         self._settle()
         is_leaving = reply.next_step is not None and await self._ways.take_step(reply.next_step)

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.engine.slash.scene import Stage, write
 
@@ -289,6 +290,20 @@ async def test_export_writes_a_new_private_file(stage: Stage):
     assert path.read_text() == (await stage.reply("/export")).text
     assert path.stat().st_mode & 0o777 == 0o600
     assert (stage.project / "with space.md").exists()
+
+
+async def test_of_two_exports_to_one_name_at_the_same_time_one_is_whole_and_the_other_refused(stage: Stage):
+    stage.history = History.fold(RECORDS)
+    replies: list[bool] = []
+
+    async def export() -> None:
+        replies.append((await stage.reply("/export talk.md")).is_error)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(export)
+    assert sorted(replies) == [False, *[True] * 7]
+    assert (stage.project / "talk.md").read_text() == (await stage.reply("/export")).text
 
 
 async def test_export_leaves_whatever_is_there_as_it_is(stage: Stage):

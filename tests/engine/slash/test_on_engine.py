@@ -220,6 +220,18 @@ async def test_clear_begins_a_session_and_resume_goes_back_to_the_old_one(folder
         assert "something else" not in str(model.requests[2].messages)
 
 
+async def test_an_exported_conversation_is_not_kept_a_second_time(folders: Folders):
+    model = ScriptedModel(Reply(say("the only answer")))
+    async with open_engine(folders.options(model)) as engine:
+        await submit(engine, "go")
+        first, _ = await submit(engine, "/export")
+        second, _ = await submit(engine, "/export")
+    assert "the only answer" in first.text
+    assert first.text == second.text
+    [kept] = folders.home.rglob("*.jsonl")
+    assert kept.read_text().count("the only answer") == 1
+
+
 async def test_cost_counts_what_was_spent_before_a_resume(folders: Folders):
     model = ScriptedModel(Reply(say("one")))
     async with open_engine(folders.options(model, session_id="s")) as engine:

@@ -55,5 +55,5 @@ def list_commands(places: CommandPlaces) -> tuple[CommandEntry, ...]:
 def _unknown(name: str, found: FoundCommands) -> SlashReply:
     known = [entry.name for entry in command_entries(BUILTINS, found)]
     near = did_you_mean(f"/{one}" for one in near_names(name, known))
-    hint = f"{near or '`/help` lists them'}; a space before the slash sends the line to the model"
+    hint = f"{near or '`/help` lists them;'} a space before the slash sends the line to the model"
     return refusal(f"there is no command `/{shown_line(name, 40)}`, and nothing was sent", hint=hint)

@@ -28,9 +28,9 @@ class _NotWritten(msgspec.Struct, frozen=True):
 
 async def answer_export(scene: SlashScene, arguments: str) -> SlashReply:
     """Raises UsageError for what no file can be called."""
-    text = conversation_markdown(scene.history, scene.session_id)
+    text = await to_thread.run_sync(conversation_markdown, scene.history, scene.session_id)
     if arguments in {"", "-"}:
-        return SlashReply(text)
+        return SlashReply(text, is_kept=False)
     path = _place(scene, arguments.strip("\"'"))
     forbidden = _forbidden(scene, path)
     if forbidden:

@@ -11,9 +11,10 @@ from ostinato.engine.slash.find_commands import FoundCommands, find_commands
 from ostinato.engine.slash.near_names import did_you_mean, near_names
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
-from ostinato.engine.slash.shown_text import shown_line, shown_path
+from ostinato.engine.slash.shown_text import columns_of, padded, shown_line, shown_path
 
 _DESCRIPTION_CHARACTERS: Final = 100
+_NAME_COLUMNS: Final = 32
 _MAX_PROBLEMS: Final = 20
 
 
@@ -54,10 +55,10 @@ async def answer_help(scene: SlashScene, arguments: str, builtins: Sequence[Buil
 
 def _lines(entries: Sequence[CommandEntry]) -> Iterable[str]:
     named = [(f"/{one.name} {one.argument_hint}".rstrip(), one) for one in entries]
-    width = min(32, max(len(name) for name, _ in named))
+    width = min(_NAME_COLUMNS, max(columns_of(name) for name, _ in named))
     for name, one in named:
         origin = "" if one.origin == "built in" else f" ({one.origin})"
-        yield f"{name:{width}}  {shown_line(one.description, _DESCRIPTION_CHARACTERS)}{origin}\n"
+        yield f"{padded(name, width)}  {shown_line(one.description, _DESCRIPTION_CHARACTERS)}{origin}\n"
     yield "\nA space before the slash sends the line to the model.\n"
 
 

@@ -32,4 +32,4 @@ def _doubt(facts: ModelFacts) -> str:
     if facts.provider in {"local", "scripted"} or any(facts.id.startswith(one) for one in ids):
         return ""
     question = did_you_mean(near_names(facts.id, ids))
-    return f"note: nothing is known of this model, its price included{'; ' + question if question else ''}\n"
+    return f"note: nothing is known of this model, its price included; {question}".rstrip("; ") + "\n"
