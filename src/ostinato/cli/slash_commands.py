@@ -1,70 +1,40 @@
-"""Lines that begin with a slash and a word: for the program, not for the model. A path (`/etc/hosts …`) is no such line."""
+"""The slash commands as line mode offers them: which there are, and which fit what was typed so far.
 
-import re
+What they do is the engine's: a line goes there as it is (`docs/commands.md`).
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
-import msgspec
+from ostinato.config.places import find_project_root
+from ostinato.engine.slash.command_places import CommandPlaces
+from ostinato.engine.slash.dispatch import list_commands
+from ostinato.engine.slash.help import CommandEntry
+from ostinato.journal.places import data_root
 
-from ostinato.cli.terminal_text import one_line
-from ostinato.engine.costs import cost_usd
-from ostinato.engine.setting import Setting
-from ostinato.messages import Usage
-
-_COMMAND: Final = re.compile(r"/([a-z][a-z-]*)(?:\s.*)?", re.DOTALL | re.IGNORECASE)
-_MAX_NAME_CHARACTERS: Final = 40
-
-HELP: Final = """\
-/help    this list
-/cost    tokens so far, and dollars where the model's prices are known
-/status  model, folder, session, permission mode
-/exit    leave (also Ctrl-D, or Ctrl-C twice)
-
+KEYS: Final = """\
 Enter sends; Alt-Enter, or a backslash at the end of the line, starts a new line. Ctrl-C interrupts the work and keeps the
 conversation. What you type while it works waits for the next prompt.
 """
 
 
-class SlashReply(msgspec.Struct, frozen=True):
-    """What the program says; `is_leaving` ends the conversation."""
-
-    text: str = ""
-    is_leaving: bool = False
-
-
-def slash_reply(line: str, setting: Setting, usage: Usage) -> SlashReply | None:
-    """None: the line is for the model. `usage` is the sum over the conversation so far."""
-    found = _COMMAND.fullmatch(line)
-    if found is None:
-        return None
-    match found[1].lower():
-        case "help":
-            return SlashReply(HELP)
-        case "exit" | "quit":
-            return SlashReply(is_leaving=True)
-        case "cost":
-            return SlashReply(_cost(setting, usage))
-        case "status":
-            return SlashReply(_status(setting))
-        case name:
-            shown = one_line(name, _MAX_NAME_CHARACTERS)
-            return SlashReply(
-                f"there is no command /{shown}, and nothing was sent; /help lists them "
-                "(a space before the slash sends the line to the model)\n"
-            )
+def known_commands(cwd: Path, environment: Mapping[str, str] = os.environ) -> tuple[CommandEntry, ...]:
+    """Every command that would answer in this folder, the built-in ones first. Blocking: it reads the command files."""
+    home = Path(environment["HOME"]) if environment.get("HOME") else None
+    return list_commands(CommandPlaces(find_project_root(cwd, home), data_root(environment), home))
 
 
-def _cost(setting: Setting, usage: Usage) -> str:
-    read = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-    tokens = f"{read:,} tokens in, of them {usage.cache_read_input_tokens:,} from the cache; {usage.output_tokens:,} out"
-    prices = setting.model.prices
-    dollars = "its prices are not known" if prices is None else f"${cost_usd(usage, prices):.4f}"
-    return f"{tokens}; {dollars}\n"
-
-
-def _status(setting: Setting) -> str:
-    return (
-        f"model    {one_line(setting.model.id, 200)}\n"
-        f"folder   {one_line(str(setting.workspace.cwd), 1_000)}\n"
-        f"session  {setting.session_id}\n"
-        f"mode     {setting.permission_mode}\n"
-    )
+def matching_commands(typed: str, entries: Sequence[CommandEntry]) -> tuple[CommandEntry, ...]:
+    """What a line may become that is a slash and the beginning of a name; those whose last part begins so come after."""
+    if not typed.startswith("/") or any(character.isspace() or character == "/" for character in typed[1:]):
+        return ()
+    begun = typed[1:].casefold()
+    first = [entry for entry in entries if entry.name.casefold().startswith(begun)]
+    later = [
+        entry
+        for entry in entries
+        if entry not in first and entry.name.casefold().rpartition(":")[2].startswith(begun)
+    ]
+    return (*first, *later)

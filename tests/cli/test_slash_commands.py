@@ -1,0 +1,88 @@
+"""Slash commands of the real command: answered without a key or a server, sent as their text, and never run untrusted."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.command import Desk, prompts_of
+
+from ostinato.cli.slash_commands import known_commands, matching_commands
+from ostinato.testing import Reply, StrictServer, say
+
+COMMAND = "---\nallowed-tools: Bash(touch:*)\n---\nGo on, !`touch ran` and $1."
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def write_command(folder: Path, name: str, text: str) -> None:
+    path = folder / ".claude" / "commands" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.process
+def test_a_built_in_command_answers_on_standard_output_and_nothing_is_sent(desk: Desk):
+    with StrictServer() as server:
+        desk.url = server.url
+        for line in ("/cost", "/status", "/permissions explain 'git push'"):
+            ended = desk.run("-p", line)
+            assert (ended.code, ended.err) == (0, "")
+            assert ended.text
+        [result] = desk.run("-p", "/help", "--output-format", "json").messages
+        assert (result["subtype"], result["num_turns"], result["total_cost_usd"]) == ("success", 0, 0)
+        assert "/cost" in result["result"]
+        assert server.requests == []
+
+
+@pytest.mark.process
+def test_an_unknown_command_fails_with_the_nearest_name_and_nothing_is_sent(desk: Desk):
+    with StrictServer() as server:
+        desk.url = server.url
+        ended = desk.run("-p", "/cots")
+        assert (ended.code, ended.out) == (1, b"")
+        assert "`/cost`" in ended.err
+        assert server.requests == []
+
+
+@pytest.mark.process
+def test_a_path_is_a_prompt_and_a_command_file_is_its_text(desk: Desk):
+    write_command(desk.home, "fix", "Fix $ARGUMENTS.")
+    with StrictServer(Reply(say("a")), Reply(say("b"))) as server:
+        desk.url = server.url
+        for line, sent in (
+            ("/etc/hosts is wrong", "/etc/hosts is wrong"),
+            ("/fix the parser", "Fix the parser."),
+        ):
+            assert desk.run("-p", line).code == 0
+            assert prompts_of(server.requests[-1].body)[-1] == sent
+        server.assert_clean()
+
+
+@pytest.mark.process
+def test_a_projects_shell_line_runs_with_trust_and_not_without(desk: Desk):
+    write_command(desk.work, "go", COMMAND)
+    with StrictServer(Reply(say("a"))) as server:
+        desk.url = server.url
+        refused = desk.run("-p", "/go fast")
+        assert (refused.code, refused.out, server.requests) == (1, b"", [])
+        assert "ostinato trust" in refused.err
+        assert not (desk.work / "ran").exists()
+        assert desk.run("-p", "/go fast", "--trust").code == 0
+        assert (desk.work / "ran").exists()
+        assert prompts_of(server.requests[-1].body)[-1] == "Go on, [no output] and fast."
+
+
+def test_the_commands_that_a_person_may_complete_are_those_that_would_answer(desk: Desk):
+    write_command(desk.work, "team/go", "---\ndescription: Go\nargument-hint: <where>\n---\ntext")
+    write_command(desk.home, "cost", "text")
+    entries = known_commands(desk.work, {"HOME": str(desk.home)})
+    by_name = {entry.name: entry for entry in entries}
+    assert {"help", "exit", "team:go", "user:cost"} <= set(by_name)
+    assert (by_name["team:go"].description, by_name["team:go"].argument_hint) == ("Go", "<where>")
+    assert [entry.name for entry in matching_commands("/CO", entries)] == ["cost", "config", "user:cost"]
+    assert [entry.name for entry in matching_commands("/go", entries)] == ["team:go"]
+    assert len(matching_commands("/", entries)) == len(entries)
+    for typed in ("", "co", "/cost ", "/etc/ho", " /co", "/zzz", "/co\n"):
+        assert matching_commands(typed, entries) == ()
