@@ -21,17 +21,16 @@ PROJECT_SOURCES: Final = frozenset({"project", "local"})
 
 class FoundSettings(msgspec.Struct, frozen=True):
     """`loaded`: the chosen files, and the values of flags and variables. `things`: all that the project supplies; empty
-    where neither `project` nor `local` was chosen. `is_accepted`: a person said yes to exactly these things in this run.
+    where neither `project` nor `local` was chosen. `state` is what the record says, or the yes of a person in this run.
     """
 
     loaded: Loaded
     things: Things
     state: TrustState
-    is_accepted: bool = False
 
     @property
     def is_trusted(self) -> bool:
-        return self.is_accepted or isinstance(self.state, Trusted)
+        return isinstance(self.state, Trusted)
 
     def effective(self) -> Effective:
         """The settings as they count."""
@@ -49,7 +48,7 @@ class FoundSettings(msgspec.Struct, frozen=True):
                     f"{name!a} of the project cannot be trusted: it cannot be read, or is too much to look at",
                     hint="make it readable, or remove it",
                 )
-        return replace(self, is_accepted=True)
+        return replace(self, state=Trusted(self.things))
 
 
 def find_settings(
