@@ -23,18 +23,25 @@ ModelErrorKind = Literal[
     "overloaded",
     "server",
     "timeout",
+    "stalled",
     "connection",
     "stream_cut",
     "prompt_too_long",
     "request_too_large",
     "media_too_large",
+    "invalid_media",
     "output_overflow",
     "invalid_history",
     "invalid_request",
+    "refused",
     "malformed_response",
     "unknown",
 ]
-"""What went wrong, independent of the provider's own words."""
+"""What went wrong, independent of the provider's own words.
+
+`timeout`: no answer came, or not all of it, in time; `stalled`: the reply had begun and then nothing more came. `refused`:
+the provider will not answer this prompt. `media_too_large` and `invalid_media` are about images and documents.
+"""
 
 Recovery = Literal[
     "none", "compact", "strip_media", "shrink_output", "repair_history", "fallback_model", "refresh_auth"
@@ -95,7 +102,9 @@ class ModelError(OstinatoError):
 
     `status` is the HTTP status if there was one. `retry_after_s` is the server's own wish in seconds.
     `retry` says whether the same request may be sent again; `recover` names the loop's way out.
-    `provider_code` and `request_id` are the provider's, for support.
+    `provider_code` and `request_id` are the provider's, for support. What a refusal says of sizes stands in
+    `input_tokens` (how long the prompt was), `limit_tokens` (the model's window) and `output_limit_tokens` (the longest
+    output it gives); None where it does not say.
     """
 
     def __init__(
@@ -119,3 +128,15 @@ class ModelError(OstinatoError):
         self.recover: Recovery = recover
         self.provider_code = provider_code
         self.request_id = request_id
+        self.input_tokens: int | None = None
+        self.limit_tokens: int | None = None
+        self.output_limit_tokens: int | None = None
+
+    def sized(
+        self, *, input_tokens: int | None, limit_tokens: int | None, output_limit_tokens: int | None
+    ) -> "ModelError":
+        """The same error, now with the sizes in tokens that the refusal named."""
+        self.input_tokens = input_tokens
+        self.limit_tokens = limit_tokens
+        self.output_limit_tokens = output_limit_tokens
+        return self

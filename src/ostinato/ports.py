@@ -109,7 +109,11 @@ NO_THINKING = Thinking()
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out."""
+    """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out.
+
+    `wants_stream` False asks for the reply in one piece: the same events come, all at once at its end. It is the way out
+    when streaming fails.
+    """
 
     model: str
     system: tuple[str, ...]
@@ -120,6 +124,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     tracking: QueryTracking
     temperature: float | None = None
     thinking: Thinking = NO_THINKING
+    wants_stream: bool = True
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -137,7 +142,9 @@ class ModelFacts:
 
     `thinking_form` says how it is asked to think (`none`: never; `effort_without_tools`: it refuses effort beside tools).
     `reasoning_echo` is about plain reasoning text in replies: `given` sends back what came, `always` also an empty one
-    with every tool call, `never` none.
+    with every tool call, `never` none. `openai_wire` says over which of OpenAI's two wires it is spoken to; other providers
+    have one. `overflow_patterns` are regular expressions for what its server says when the prompt is too long, beside the
+    wordings that are known.
     `tool_names` limits the tools it is offered (small models), `max_result_characters` caps each tool result,
     `forgiving_edit` lets Edit match with other white space when that is unique.
     """
@@ -152,6 +159,8 @@ class ModelFacts:
     output_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     thinking_form: Literal["none", "budget", "adaptive", "effort", "effort_without_tools"] = "none"
     reasoning_echo: Literal["given", "always", "never"] = "given"
+    openai_wire: Literal["chat", "responses"] = "chat"
+    overflow_patterns: tuple[str, ...] = ()
     tool_names: tuple[str, ...] = ()
     max_result_characters: int | None = None
     forgiving_edit: bool = False

@@ -73,7 +73,9 @@ def test_an_unknown_model_gets_cautious_limits_and_no_prices():
 def test_an_unknown_member_of_a_family_keeps_the_familys_rules():
     newer = facts_of("openai/gpt-6.2-sol")
     assert (newer.output_parameter, newer.takes_temperature) == ("max_completion_tokens", False)
-    assert newer.thinking_form == "effort_without_tools"
+    assert (newer.thinking_form, newer.openai_wire) == ("effort", "responses")
+    assert facts_of("openai-chat/gpt-6.2-sol").thinking_form == "effort_without_tools"
+    assert facts_of("openai/gpt-5.5", {"openai_wire": "chat"}).thinking_form == "effort_without_tools"
     assert facts_of("anthropic/claude-opus-9").thinking_form == "adaptive"
     assert facts_of("openai/deepseek-v4").reasoning_echo == "always"
 
@@ -102,7 +104,7 @@ def test_the_user_has_the_last_word():
         {"context_window": 0},
         {"max_output_tokens": 0},
         {"context_window": 1000, "max_output_tokens": 2000},
-        {"prices": {"input": 1}},
+        {"prices": {"inputs": 1}},
         {"id": "other"},
     ],
 )

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.providers.requests import facts
 
-from ostinato.providers.classify import classify_anthropic, classify_openai, retry_after_s
+from ostinato.providers.classify import classify_anthropic, classify_openai
 from ostinato.providers.exchange import HttpFailure
+from ostinato.providers.wished_wait import wished_wait_s
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 
@@ -48,7 +49,7 @@ def openai(message: str, **fields: Any) -> dict[str, Any]:
         (401, anthropic("authentication_error", "invalid x-api-key"), "authentication", "refresh_auth"),
         (403, anthropic("permission_error", "not allowed"), "permission", "none"),
         (403, anthropic("permission_error", "OAuth token has been revoked"), "authentication", "refresh_auth"),
-        (404, anthropic("not_found_error", "model: claude-x"), "not_found", "none"),
+        (404, anthropic("not_found_error", "model: claude-x"), "not_found", "fallback_model"),
         (429, anthropic("rate_limit_error", "input tokens per minute: prompt is too long for your limit"), "rate_limit", "none"),
         (529, anthropic("overloaded_error", "Overloaded"), "overloaded", "fallback_model"),
         (500, anthropic("api_error", "Internal server error"), "server", "none"),
@@ -93,7 +94,7 @@ def test_anthropic_refusals(status: int, body: Any, kind: str, recover: str):
         (400, openai("The reasoning_content in the thinking mode must be passed back"), "invalid_history", "repair_history"),
         (400, openai("Unsupported parameter: 'max_tokens'", code="unsupported_parameter"), "invalid_request", "none"),
         (401, openai("Incorrect API key provided", code="invalid_api_key"), "authentication", "refresh_auth"),
-        (404, openai("The model `x` does not exist", code="model_not_found"), "not_found", "none"),
+        (404, openai("The model `x` does not exist", code="model_not_found"), "not_found", "fallback_model"),
         (404, {"detail": "Not Found"}, "not_found", "none"),
         (422, {"detail": [{"loc": ["body", "messages"], "msg": "field required"}]}, "invalid_request", "none"),
         (429, openai("You exceeded your current quota", code="insufficient_quota"), "billing", "none"),
@@ -180,4 +181,4 @@ def test_the_server_may_say_itself_whether_to_retry(value: str, retry: bool):
 def test_the_wished_wait_is_read_in_every_form_and_never_made_up(
     headers: dict[str, str], seconds: float | None
 ):
-    assert retry_after_s(headers, NOW) == seconds
+    assert wished_wait_s(headers, NOW) == seconds

@@ -10,6 +10,7 @@ from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.catalogue import DEFAULT_MODELS
 from ostinato.providers.connect import model_from_environment
 from ostinato.providers.openai_chat import OpenAIChatModel
+from ostinato.providers.openai_responses import OpenAIResponsesModel
 
 ANTHROPIC_KEY = {"ANTHROPIC_API_KEY": "k"}
 OPENAI_KEY = {"OPENAI_API_KEY": "k"}
@@ -20,9 +21,14 @@ OPENAI_KEY = {"OPENAI_API_KEY": "k"}
     [
         (None, ANTHROPIC_KEY, AnthropicModel, DEFAULT_MODELS["anthropic"]),
         (None, {"ANTHROPIC_AUTH_TOKEN": "t"}, AnthropicModel, DEFAULT_MODELS["anthropic"]),
-        (None, OPENAI_KEY, OpenAIChatModel, DEFAULT_MODELS["openai"]),
+        (None, OPENAI_KEY, OpenAIResponsesModel, DEFAULT_MODELS["openai"]),
         (None, OPENAI_KEY | ANTHROPIC_KEY, AnthropicModel, DEFAULT_MODELS["anthropic"]),
-        ("gpt-5.5", OPENAI_KEY | ANTHROPIC_KEY, OpenAIChatModel, "openai/gpt-5.5"),
+        ("gpt-5.5", OPENAI_KEY | ANTHROPIC_KEY, OpenAIResponsesModel, "openai/gpt-5.5"),
+        ("openai-chat/gpt-5.5", OPENAI_KEY, OpenAIChatModel, "openai/gpt-5.5"),
+        ("gpt-4.1", OPENAI_KEY, OpenAIChatModel, "openai/gpt-4.1"),
+        ("openai/gpt-7-new", OPENAI_KEY, OpenAIResponsesModel, "openai/gpt-7-new"),
+        ("openai-responses/gpt-4.1", OPENAI_KEY, OpenAIResponsesModel, "openai/gpt-4.1"),
+        ("openai-responses/llama", OPENAI_KEY, OpenAIResponsesModel, "openai/llama"),
         ("openai/llama", {"OPENAI_BASE_URL": "http://127.0.0.1:8080"}, OpenAIChatModel, "openai/llama"),
         ("anthropic/llama", {"ANTHROPIC_BASE_URL": "http://h"}, AnthropicModel, "anthropic/llama"),
     ],
@@ -82,7 +88,7 @@ async def test_keys_go_where_the_wire_wants_them(environment: dict[str, str], he
     stream = openai_stream.SIMPLE if is_openai else anthropic_stream.SIMPLE
     with wire_server(Answer([stream])) as server:
         urls = {"ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": f"{server.url}/v1"}
-        model = model_from_environment("gpt-5.5" if is_openai else "opus", environment | urls)
+        model = model_from_environment("openai-chat/gpt-5.5" if is_openai else "opus", environment | urls)
         await read_all(model, request())
         await model.aclose()
     assert server.received[0].headers.get(header) == value

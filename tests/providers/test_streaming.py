@@ -18,6 +18,7 @@ from ostinato.events import AnyModelEvent, BlockStop, TextDelta
 from ostinato.messages import Text
 from ostinato.ports import RequestMessage
 from ostinato.providers.anthropic import AnthropicModel
+from ostinato.providers.deadlines import Deadlines
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.openai_chat import OpenAIChatModel
 
@@ -164,10 +165,10 @@ async def test_a_consumer_that_stops_reading_stops_the_server(wire: Wire):
 
 async def test_a_server_that_goes_quiet_is_a_timeout(wire: Wire):
     with wire_server(Answer([wire.start], hold=True), Answer([], hold=True)) as server:
-        model = wire.model(server.url, read_timeout_s=0.1)
-        for _ in range(2):
+        model = wire.model(server.url, deadlines=Deadlines(first_byte_s=0.1, idle_s=0.1))
+        for kind in ("stalled", "timeout"):
             error = await failure_of(model, request())
-            assert (error.kind, error.retry) == ("timeout", True)
+            assert (error.kind, error.retry) == (kind, True)
         await model.aclose()
 
 

@@ -30,6 +30,7 @@ from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.providers.address import endpoint_url
 from ostinato.providers.anthropic_wire import (
     EVENT_DECODER,
+    MESSAGE_DECODER,
     AnthropicBodies,
     WireBlock,
     WireDelta,
@@ -38,7 +39,7 @@ from ostinato.providers.anthropic_wire import (
 )
 from ostinato.providers.calls import CallIds, finished_call, legal_name
 from ostinato.providers.exchange import HttpFailure, HttpSettings
-from ostinato.providers.lenient_json import Unreadable, decode_event, encode
+from ostinato.providers.lenient_json import Unreadable, decode_event, encode, no_reply
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import anthropic_stop_reason
 from ostinato.providers.streaming import LazyClient, stream_reply
@@ -83,6 +84,7 @@ class AnthropicModel:
             self._bodies.body(request),
             decoder=AnthropicReply(self._facts, CallIds(request.messages)),
             classify=self._classify,
+            wants_stream=request.wants_stream,
         )
 
     async def aclose(self) -> None:
@@ -147,6 +149,18 @@ class AnthropicReply:
             reader = readers.get(wire.type)
             if reader is not None:
                 into += reader(wire)
+
+    def read_whole(self, data: bytes, into: list[AnyModelEvent]) -> None:
+        """A reply that did not stream, taken as the stream it would have been."""
+        message = decode_event(MESSAGE_DECODER, data)
+        if message.content is None:
+            raise no_reply(data)
+        into += self._message_start(WireEvent(message=message))
+        for place, block in enumerate(message.content):
+            into += self._block_start(WireEvent(index=place, content_block=block))
+            into += self._block_stop(WireEvent(index=place))
+        into += self._message_delta(WireEvent(delta=WireDelta(stop_reason=message.stop_reason)))
+        into += self._message_stop(WireEvent())
 
     def end(self) -> list[AnyModelEvent]:
         raise ModelError(
@@ -298,10 +312,11 @@ class AnthropicReply:
     def _add_usage(self, usage: WireUsage | None) -> None:
         """Later counts replace earlier ones, but a zero does not erase what the start of the message said."""
         if usage is not None:
-            known = self._usage
+            known, details = self._usage, usage.output_tokens_details
             self._usage = Usage(
                 usage.input_tokens or known.input_tokens,
                 usage.output_tokens or known.output_tokens,
                 usage.cache_read_input_tokens or known.cache_read_input_tokens,
                 usage.cache_creation_input_tokens or known.cache_creation_input_tokens,
+                (details and details.thinking_tokens) or known.reasoning_tokens,
             )

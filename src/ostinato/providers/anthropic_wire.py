@@ -42,17 +42,16 @@ MIN_THINKING_TOKENS = 1024
 NOTHING = msgspec.Raw(b"")
 
 
-class WireUsage(msgspec.Struct, frozen=True, gc=False):
+class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
+    thinking_tokens: int | None = None
+
+
+class WireUsage(msgspec.Struct, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-
-
-class WireMessage(msgspec.Struct, frozen=True):
-    id: str | None = None
-    model: str | None = None
-    usage: WireUsage | None = None
+    output_tokens_details: WireTokenDetails | None = None
 
 
 class WireBlock(msgspec.Struct, frozen=True):
@@ -66,6 +65,16 @@ class WireBlock(msgspec.Struct, frozen=True):
     signature: str | None = None
     data: str | None = None
     input: dict[str, Any] | None = None
+
+
+class WireMessage(msgspec.Struct, frozen=True):
+    """What a stream starts with: still empty. Without a stream, the whole reply."""
+
+    id: str | None = None
+    model: str | None = None
+    usage: WireUsage | None = None
+    content: list[WireBlock] | None = None
+    stop_reason: str | None = None
 
 
 class WireDelta(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +102,7 @@ class WireEvent(msgspec.Struct, frozen=True):
 
 
 EVENT_DECODER = msgspec.json.Decoder(WireEvent)
+MESSAGE_DECODER = msgspec.json.Decoder(WireMessage)
 
 
 # ------------------------------------------------------------------------------------------------ request bodies
@@ -116,7 +126,8 @@ class AnthropicBodies:
         if has_system:
             system = self._encoded.of(request.system, _encode_system)
             parts += [b',"system":[', _with_mark(system), b"]"]
-        parts += [b',"messages":[', b",".join(self._messages(request.messages)), b'],"stream":true}']
+        parts += [b',"messages":[', b",".join(self._messages(request.messages)), b"]"]
+        parts.append(b',"stream":true}' if request.wants_stream else b',"stream":false}')
         return b"".join(parts)
 
     def _messages(self, messages: Sequence[RequestMessage]) -> list[bytes]:

@@ -17,7 +17,25 @@ AS_OF = "2026-11"
 """When these facts were read, from the providers' public model and price pages and the `genai-prices` data set. Where a
 price has tiers by prompt length, the first one stands here: long prompts may cost more."""
 
-PROVIDERS = ("anthropic", "openai", "local")
+PROVIDERS = ("anthropic", "openai", "openai-responses", "openai-chat", "local")
+"""What may stand before the slash of a model's name. The two longer names of `openai` choose its wire."""
+
+OPENAI_WIRES: Mapping[str, Literal["chat", "responses"]] = MappingProxyType({
+    "openai-responses": "responses",
+    "openai-chat": "chat",
+})
+
+THOUGHTS_OR_TOOLS_ON_CHAT = (
+    "gpt-5.2",
+    "gpt-5.3",
+    "gpt-5.4",
+    "gpt-5.5",
+    "gpt-5.6",
+    "gpt-5.7",
+    "gpt-6",
+    "gpt-7",
+)
+"""Models that refuse tools on the Chat wire while they think."""
 
 UNKNOWN_CONTEXT_WINDOW = 128_000
 UNKNOWN_MAX_OUTPUT_TOKENS = 8_192
@@ -62,9 +80,10 @@ def _claude(
 
 
 def _gpt(
-    name: str, window: int, output: int, prices: Prices, *, thinking: ThinkingForm = "effort_without_tools"
+    name: str, window: int, output: int, prices: Prices, *, thinking: ThinkingForm = "effort"
 ) -> ModelFacts:
-    """Reasoning models of OpenAI: no temperature, and their own name for the output limit."""
+    """Reasoning models of OpenAI take no temperature, have their own name for the output limit, and are spoken to over the
+    Responses wire: on the other one they forget between two calls what they thought, or refuse tools while they think."""
     return ModelFacts(
         "openai",
         name,
@@ -75,6 +94,7 @@ def _gpt(
         takes_temperature=thinking == "none",
         output_parameter="max_tokens" if thinking == "none" else "max_completion_tokens",
         thinking_form=thinking,
+        openai_wire="chat" if thinking == "none" else "responses",
     )
 
 
@@ -127,12 +147,12 @@ MODELS: tuple[ModelFacts, ...] = (
     _gpt("gpt-5.4-mini", 400_000, 128_000, Prices(0.75, 4.5, 0.075)),
     _gpt("gpt-5.4-nano", 400_000, 128_000, Prices(0.2, 1.25, 0.02)),
     _gpt("gpt-5.2", 400_000, 128_000, Prices(1.75, 14, 0.175)),
-    _gpt("gpt-5.1", 400_000, 128_000, Prices(1.25, 10, 0.125), thinking="effort"),
-    _gpt("gpt-5", 400_000, 128_000, Prices(1.25, 10, 0.125), thinking="effort"),
-    _gpt("gpt-5-mini", 400_000, 128_000, Prices(0.25, 2, 0.025), thinking="effort"),
-    _gpt("gpt-5-nano", 400_000, 128_000, Prices(0.05, 0.4, 0.005), thinking="effort"),
-    _gpt("o3", 200_000, 100_000, Prices(2, 8, 0.5), thinking="effort"),
-    _gpt("o4-mini", 200_000, 100_000, Prices(1.1, 4.4, 0.275), thinking="effort"),
+    _gpt("gpt-5.1", 400_000, 128_000, Prices(1.25, 10, 0.125)),
+    _gpt("gpt-5", 400_000, 128_000, Prices(1.25, 10, 0.125)),
+    _gpt("gpt-5-mini", 400_000, 128_000, Prices(0.25, 2, 0.025)),
+    _gpt("gpt-5-nano", 400_000, 128_000, Prices(0.05, 0.4, 0.005)),
+    _gpt("o3", 200_000, 100_000, Prices(2, 8, 0.5)),
+    _gpt("o4-mini", 200_000, 100_000, Prices(1.1, 4.4, 0.275)),
     _gpt("gpt-4.1", 1_000_000, 32_768, Prices(2, 8, 0.5), thinking="none"),
     _gpt("gpt-4.1-mini", 1_000_000, 32_768, Prices(0.4, 1.6, 0.1), thinking="none"),
     _gpt("gpt-4o", 128_000, 16_384, Prices(2.5, 10, 1.25), thinking="none"),
@@ -160,6 +180,8 @@ class FactOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     output_parameter: Literal["max_tokens", "max_completion_tokens"] | msgspec.UnsetType = msgspec.UNSET
     thinking_form: ThinkingForm | msgspec.UnsetType = msgspec.UNSET
     reasoning_echo: Literal["given", "always", "never"] | msgspec.UnsetType = msgspec.UNSET
+    openai_wire: Literal["chat", "responses"] | msgspec.UnsetType = msgspec.UNSET
+    overflow_patterns: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def full_name(name: str) -> str:
@@ -189,12 +211,18 @@ def facts_of(name: str, overrides: Mapping[str, Any] | None = None) -> ModelFact
     Dated names (`claude-sonnet-4-5-20250929`) are known by their undated one. Raises `ConfigurationError` for overrides
     that do not fit.
     """
-    provider, _, model = name.partition("/")
+    prefix, _, model = name.partition("/")
+    provider = "openai" if prefix in OPENAI_WIRES else prefix
     known = next(
         (facts for facts in MODELS if facts.provider == provider and _is_dated(model, facts.id)), None
     )
     facts = replace(known, id=model) if known else _unknown_facts(provider, model)
-    return _overridden(facts, overrides or {}, name)
+    wished = overrides or {}
+    wire = wished.get("openai_wire") or OPENAI_WIRES.get(prefix) or facts.openai_wire
+    facts = replace(facts, openai_wire=wire)
+    if wire == "chat" and provider == "openai" and model.startswith(THOUGHTS_OR_TOOLS_ON_CHAT):
+        facts = replace(facts, thinking_form="effort_without_tools")
+    return _overridden(facts, wished, name)
 
 
 def overrides_of(name: str, models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -240,7 +268,8 @@ def _unknown_facts(provider: str, model: str) -> ModelFacts:
             takes_images=True,
             takes_temperature=False,
             output_parameter="max_completion_tokens",
-            thinking_form="effort" if model.startswith("o") else "effort_without_tools",
+            thinking_form="effort",
+            openai_wire="responses",
         )
     is_deepseek = "deepseek" in model.lower()
     return ModelFacts(

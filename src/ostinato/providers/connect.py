@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import ConfigurationError
 from ostinato.ports import ModelFacts
 from ostinato.providers.catalogue import DEFAULT_MODELS, facts_of, full_name, overrides_of
+from ostinato.providers.deadlines import DEFAULT_DEADLINES, Deadlines, deadlines_from
 from ostinato.providers.exchange import HttpSettings
 
 if TYPE_CHECKING:
     from ostinato.providers.anthropic import AnthropicModel
     from ostinato.providers.openai_chat import OpenAIChatModel
+    from ostinato.providers.openai_responses import OpenAIResponsesModel
+
+    NetworkModel = AnthropicModel | OpenAIChatModel | OpenAIResponsesModel
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -29,7 +33,8 @@ def model_from_environment(
     *,
     models: Mapping[str, Mapping[str, Any]] | None = None,
     extra_headers: Mapping[str, str] | None = None,
-) -> "AnthropicModel | OpenAIChatModel":
+    deadlines: Deadlines = DEFAULT_DEADLINES,
+) -> "NetworkModel":
     """The model `name` (see `catalogue.full_name`), or without a name the default of the provider whose key is there.
 
     `overrides` change what is known of the model (`catalogue.FactOverrides`), and before them what `models` says of it by
@@ -39,7 +44,7 @@ def model_from_environment(
     """
     full = full_name(name) if name else _default_name(environment)
     facts = facts_of(full, {**overrides_of(full, models or {}), **(overrides or {})})
-    settings = HttpSettings(environment, extra_headers or {})
+    settings = HttpSettings(environment, extra_headers or {}, deadlines_from(environment, deadlines))
     match facts.provider:
         case "anthropic":
             return _anthropic(facts, environment, settings)
@@ -64,13 +69,17 @@ def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: Http
     )
 
 
-def _openai(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> "OpenAIChatModel":
-    from ostinato.providers.openai_chat import OpenAIChatModel  # ruff: ignore[import-outside-top-level] - as above
-
+def _openai(
+    facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings
+) -> "OpenAIChatModel | OpenAIResponsesModel":
     key, base_url = _value(environment, "OPENAI_API_KEY"), _value(environment, "OPENAI_BASE_URL")
     if not (key or base_url):
         raise _no_key(facts, "OPENAI_API_KEY", "OPENAI_BASE_URL")
-    return OpenAIChatModel(facts, base_url=base_url or OPENAI_URL, api_key=key, settings=settings)
+    if facts.openai_wire == "responses":
+        from ostinato.providers.openai_responses import OpenAIResponsesModel as Adapter  # ruff: ignore[import-outside-top-level] - as above
+    else:
+        from ostinato.providers.openai_chat import OpenAIChatModel as Adapter  # ruff: ignore[import-outside-top-level] - as above
+    return Adapter(facts, base_url=base_url or OPENAI_URL, api_key=key, settings=settings)
 
 
 def _default_name(environment: Mapping[str, str]) -> str:

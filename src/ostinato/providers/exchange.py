@@ -5,12 +5,13 @@ from datetime import datetime
 
 import msgspec
 
-CONNECT_TIMEOUT_S = 15.0
-READ_TIMEOUT_S = 300.0
-WRITE_TIMEOUT_S = 60.0
+from ostinato.providers.deadlines import DEFAULT_DEADLINES, Deadlines
 
 MAX_ERROR_BYTES = 64 * 1024
 """How much of a refusal is read: error pages have no end in sight."""
+
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+"""How large a reply in one piece may be: far beyond the longest output of any model."""
 
 
 class HttpSettings(msgspec.Struct, frozen=True):
@@ -18,9 +19,7 @@ class HttpSettings(msgspec.Struct, frozen=True):
 
     environment: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     extra_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-    connect_timeout_s: float = CONNECT_TIMEOUT_S
-    read_timeout_s: float = READ_TIMEOUT_S
-    write_timeout_s: float = WRITE_TIMEOUT_S
+    deadlines: Deadlines = DEFAULT_DEADLINES
 
 
 class HttpFailure(msgspec.Struct, frozen=True):
@@ -31,3 +30,5 @@ class HttpFailure(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
     body: bytes
     received_at: datetime
+    sent: bytes = b""
+    """The body of the request that was refused: what was in it tells what may have been too much."""

@@ -5,6 +5,7 @@ Importing this module loads the HTTP library: adapters do so with their first re
 """
 
 import ssl
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from ostinato.errors import ConfigurationError, ModelError
 from ostinato.providers.address import proxy_for
 from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettings
 from ostinato.providers.http_log import log_chunk, logging_hooks
+from ostinato.providers.watchdog import Watchdog
 
 KEEPALIVE_S = 60.0
 """How long an idle connection waits for the next turn: tools run in between."""
@@ -32,8 +34,9 @@ MAX_DRAIN_BYTES = 64 * 1024
 class HttpReply:
     """An answer whose body is still arriving, chunk by chunk."""
 
-    def __init__(self, url: str, response: httpx2.Response) -> None:
+    def __init__(self, url: str, response: httpx2.Response, sent: bytes) -> None:
         self.url = url
+        self.sent = sent
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
         self.is_finished = False
@@ -42,12 +45,16 @@ class HttpReply:
         self._chunks: AsyncGenerator[bytes] = response.aiter_bytes() if is_encoded else response.aiter_raw()
 
     async def next_chunk(self) -> bytes | None:
-        """The next bytes as the network brings them, None at the end. Raises `ModelError` when the connection breaks."""
+        """The next bytes as the network brings them, None at the end. Raises `ModelError` when the connection breaks, and
+        `TimeoutError` when it brings nothing for the idle limit."""
         try:
             chunk = await anext(self._chunks)
         except StopAsyncIteration:
             self.is_finished = True
             return None
+        except httpx2.TimeoutException as error:
+            self.is_finished = True
+            raise TimeoutError from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             self.is_finished = True
             raise reading_error(error, self.url) from error
@@ -61,10 +68,14 @@ class HttpReply:
             with anyio.move_on_after(ERROR_BODY_S):
                 while len(body) < MAX_ERROR_BYTES and (chunk := await self.next_chunk()) is not None:
                     body += chunk
-        except ModelError:
+        except (ModelError, TimeoutError):
             pass  # the status alone still says what happened
+        return self.failure(bytes(body[:MAX_ERROR_BYTES]))
+
+    def failure(self, body: bytes) -> HttpFailure:
+        """The answer as a failure to classify, its body having been read already."""
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return HttpFailure(self.url, self.status, headers, bytes(body[:MAX_ERROR_BYTES]), datetime.now(UTC))
+        return HttpFailure(self.url, self.status, headers, body, datetime.now(UTC), self.sent)
 
     async def drain(self) -> None:
         """Read what is left, a little and not for long, so that the connection can serve the next request."""
@@ -75,7 +86,7 @@ class HttpReply:
             with anyio.move_on_after(DRAIN_S):
                 while drained_bytes <= MAX_DRAIN_BYTES and (chunk := await self.next_chunk()) is not None:
                     drained_bytes += len(chunk)
-        except ModelError:
+        except (ModelError, TimeoutError):
             pass  # the reply itself is complete; the next request will open a new connection
 
     async def aclose(self) -> None:
@@ -86,7 +97,7 @@ class HttpReply:
         while not self.is_finished:
             try:
                 await self.next_chunk()
-            except ModelError:
+            except (ModelError, TimeoutError):
                 return
 
 
@@ -100,15 +111,33 @@ class HttpClient:
         self._loop: object = None
 
     @asynccontextmanager
-    async def post(self, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[HttpReply]:
-        """Send once and give the reply as it comes. Raises `ModelError` if there is none."""
+    async def post(
+        self, headers: Mapping[str, str], body: bytes, watchdog: Watchdog
+    ) -> AsyncGenerator[HttpReply]:
+        """Send once and give the reply as it comes. `watchdog` counts the wait. Raises `ModelError` if there is none."""
+        deadlines = self._settings.deadlines
+        timeouts = {
+            "connect": deadlines.connect_s,
+            "write": deadlines.write_s,
+            "read": watchdog.left_s,
+            "pool": None,
+        }
+        started_s = time.monotonic()
         try:
             client = self._open()
-            request = client.build_request("POST", self.url, headers=dict(headers), content=body)
+            request = client.build_request(
+                "POST", self.url, headers=dict(headers), content=body, extensions={"timeout": timeouts}
+            )
             response = await client.send(request, stream=True)
+        except httpx2.ReadTimeout as error:
+            watchdog.waited(time.monotonic() - started_s)
+            raise watchdog.error(self.url) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             raise sending_error(error, self.url) from error
-        reply = HttpReply(self.url, response)
+        watchdog.waited(time.monotonic() - started_s)
+        # The library looks here again when it begins with the body.
+        timeouts["read"] = deadlines.idle_s if watchdog.is_streamed else deadlines.whole_reply_s
+        reply = HttpReply(self.url, response, body)
         try:
             yield reply
         finally:
@@ -129,7 +158,7 @@ class HttpClient:
 
 
 def new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
-    """A client for this address: proxy and trust from the settings' environment."""
+    """A client for this address: proxy and trust from the settings' environment, no time limit of its own."""
     proxy = proxy_for(url, settings.environment)
     return httpx2.AsyncClient(
         headers={
@@ -138,9 +167,7 @@ def new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
             "accept-encoding": "identity",
             **settings.extra_headers,
         },
-        timeout=httpx2.Timeout(
-            settings.read_timeout_s, connect=settings.connect_timeout_s, write=settings.write_timeout_s
-        ),
+        timeout=None,  # every request brings its own
         # The callers bound how much runs at once; a second bound here would only let them wait for one another.
         limits=httpx2.Limits(
             max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEEPALIVE_S
@@ -179,7 +206,11 @@ def sending_error(error: Exception, url: str) -> ModelError:
         )
     if isinstance(error, httpx2.TimeoutException):
         return ModelError(
-            f"no answer from `{url}` in time ({type(error).__name__})", kind="timeout", retry=True
+            f"cannot reach `{url}` in time ({type(error).__name__})",
+            kind="connection" if isinstance(error, httpx2.ConnectTimeout) else "timeout",
+            retry=True,
+            hint="check the base URL, the network and the proxy settings; the limits are `OSTINATO_CONNECT_TIMEOUT_S` and "
+            "`OSTINATO_WRITE_TIMEOUT_S`",
         )
     if isinstance(
         error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol | httpx2.InvalidURL | ValueError
@@ -199,12 +230,11 @@ def sending_error(error: Exception, url: str) -> ModelError:
 
 def reading_error(error: Exception, url: str) -> ModelError:
     """The answer broke off."""
-    if isinstance(error, httpx2.TimeoutException):
-        return ModelError(f"`{url}` went quiet in the middle of its reply", kind="timeout", retry=True)
     return ModelError(
         f"the connection to `{url}` broke in the middle of the reply: {str(error) or type(error).__name__}",
         kind="stream_cut",
         retry=True,
+        hint="if it keeps happening, look for a proxy between that closes long replies",
     )
 
 

@@ -51,6 +51,15 @@ def decode_event(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
         ) from error
 
 
+def no_reply(data: bytes) -> ModelError:
+    """For JSON that decodes and holds nothing of a reply."""
+    return ModelError(
+        f"the answer holds no reply: `{data[:200].decode('utf-8', 'replace')}`",
+        kind="malformed_response",
+        hint="check the base URL: it may lead to an interface of another kind",
+    )
+
+
 def encode(value: object) -> bytes:
     """Compact JSON, valid UTF-8 whatever the strings hold."""
     try:

@@ -22,12 +22,13 @@ from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.providers.address import endpoint_url
 from ostinato.providers.calls import CallIds
 from ostinato.providers.exchange import HttpFailure, HttpSettings
-from ostinato.providers.lenient_json import Unreadable, decode_event
+from ostinato.providers.lenient_json import Unreadable, decode_event, no_reply
 from ostinato.providers.openai_calls import StreamedCalls
 from ostinato.providers.openai_wire import (
     CHUNK_DECODER,
     OpenAIBodies,
     WireCall,
+    WireChoice,
     WireChunk,
     WireDelta,
     WireUsage,
@@ -74,6 +75,7 @@ class OpenAIChatModel:
             self._bodies.body(request),
             decoder=OpenAIChatReply(self._facts, CallIds(request.messages), request.max_output_tokens),
             classify=self._classify,
+            wants_stream=request.wants_stream,
         )
 
     async def aclose(self) -> None:
@@ -94,6 +96,7 @@ class OpenAIChatReply:
         self._max_output_tokens = max_output_tokens
         self._calls = StreamedCalls(call_ids)
         self._response_id = ""
+        self._choice_index = -1  # of the one choice that is read; -1 until the first came
         self._next_index = 0
         self._prose: list[str] = []  # the open text or thinking block's pieces
         self._prose_field = ""  # what the open block is: "content", or the field that its reasoning comes in
@@ -119,6 +122,15 @@ class OpenAIChatReply:
             else:
                 self._take(data, into, is_error=event.name == b"error")
 
+    def read_whole(self, data: bytes, into: list[AnyModelEvent]) -> None:
+        """A reply that did not stream: a single chunk, whose message is its only delta."""
+        chunk = decode_event(CHUNK_DECODER, data)
+        if not chunk.choices:
+            raise no_reply(data)
+        self._take(data, into, is_error=False)
+        self._is_finished = True
+        into += self.end()
+
     def end(self) -> list[AnyModelEvent]:
         """The last blocks and the stop; a reply that names a finish reason is whole, with or without `[DONE]`."""
         if not self._is_finished or not self._response_id:
@@ -137,7 +149,7 @@ class OpenAIChatReply:
         except Unreadable:
             chunk = decode_event(CHUNK_DECODER, data)
         error = bytes(chunk.error)
-        if is_error or error not in {b"", b"null"}:
+        if is_error or error not in {b"", b"null"} or (chunk.choices is None and chunk.object == "error"):
             from ostinato.providers.classify import classify_openai_event  # ruff: ignore[import-outside-top-level] - as above
 
             raise classify_openai_event(error or data, self._facts, request_id=self._response_id)
@@ -146,12 +158,21 @@ class OpenAIChatReply:
             into.append(self._start(chunk))
         if not chunk.choices or self._is_finished:
             return
-        choice = chunk.choices[0]
+        choice = self._own_choice(chunk.choices)
+        if choice is None:
+            return
         self._take_usage(choice.usage)
-        if choice.delta is not None:
-            self._take_delta(choice.delta, into)
+        delta = choice.delta or choice.message
+        if delta is not None:
+            self._take_delta(delta, into)
         if choice.finish_reason:
             self._take_finish(choice.finish_reason, into)
+
+    def _own_choice(self, choices: list[WireChoice]) -> WireChoice | None:
+        """The choice that is read: the first one that came. Nobody asked for others, but some servers send them."""
+        if self._choice_index < 0:
+            self._choice_index = choices[0].index or 0
+        return next((one for one in choices if (one.index or 0) == self._choice_index), None)
 
     def _start(self, chunk: WireChunk) -> MessageStart:
         given = chunk.id or "chatcmpl"
@@ -233,7 +254,7 @@ class OpenAIChatReply:
         """Into counts apart: this wire has the cached tokens inside those of the prompt."""
         if usage is None:
             return
-        details = usage.prompt_tokens_details
+        details, output_details = usage.prompt_tokens_details, usage.completion_tokens_details
         cached = (details and details.cached_tokens) or usage.prompt_cache_hit_tokens or 0
         written = (details and details.cache_write_tokens) or 0
         known = self._usage
@@ -244,4 +265,5 @@ class OpenAIChatReply:
             usage.completion_tokens or known.output_tokens,
             cached or known.cache_read_input_tokens,
             written or known.cache_creation_input_tokens,
+            (output_details and output_details.reasoning_tokens) or known.reasoning_tokens,
         )

@@ -10,17 +10,17 @@ import msgspec
 
 from ostinato.messages import Document, Image, ResultBlock, Text, Thinking, ToolResult, ToolUse
 from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
+from ostinato.providers.effort import effort_name
 from ostinato.providers.encoded import EncodedBytes
 from ostinato.providers.lenient_json import encode
 
 ERROR_PREFIX = "Error: "
 """The wire has no field for a failed tool: the text says it."""
 
+STREAMED = b',"stream":true,"stream_options":{"include_usage":true}}'
+
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put plain reasoning text; it goes back under the name it came with."""
-
-EFFORT_STEPS = ((4_096, "low"), (16_384, "medium"))
-"""Thinking budgets up to these many tokens; any larger one is `high`."""
 
 
 # ------------------------------------------------------------------------------------------------ stream chunks
@@ -57,6 +57,7 @@ class WireDelta(msgspec.Struct, frozen=True):
 class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class WireUsage(msgspec.Struct, frozen=True):
@@ -65,17 +66,23 @@ class WireUsage(msgspec.Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: WireTokenDetails | None = None
+    completion_tokens_details: WireTokenDetails | None = None
     prompt_cache_hit_tokens: int | None = None
 
 
 class WireChoice(msgspec.Struct, frozen=True):
+    """`message` stands in for `delta` in a reply that does not stream."""
+
+    index: int | None = None
     delta: WireDelta | None = None
+    message: WireDelta | None = None
     finish_reason: str | None = None
     usage: WireUsage | None = None
 
 
 class WireChunk(msgspec.Struct, frozen=True):
     id: str | None = None
+    object: str | None = None
     model: str | None = None
     choices: list[WireChoice] | None = None
     usage: WireUsage | None = None
@@ -110,7 +117,7 @@ class OpenAIBodies:
         if request.tools:
             parts += [b',"tools":[', self._encoded.of(request.tools, _encode_tools), b"]"]
         parts += [b',"messages":[', b",".join(part for part in messages if part), b"]"]
-        parts.append(b',"stream":true,"stream_options":{"include_usage":true}}')
+        parts.append(STREAMED if request.wants_stream else b',"stream":false}')
         return b"".join(parts)
 
     def _encode_message(self, message: RequestMessage) -> bytes:
@@ -128,10 +135,9 @@ def _effort(request: ModelRequest, facts: ModelFacts) -> str:
     if facts.thinking_form == "effort_without_tools" and request.tools:
         # These models think by default, and here refuse tools while they do: only an explicit `none` is accepted.
         return "none"
-    budget = request.thinking.budget_tokens
-    if budget <= 0 or facts.thinking_form not in {"effort", "effort_without_tools"}:
+    if facts.thinking_form not in {"effort", "effort_without_tools"}:
         return ""
-    return next((name for limit, name in EFFORT_STEPS if budget <= limit), "high")
+    return effort_name(request.thinking.budget_tokens)
 
 
 def _encode_system(system: tuple[str, ...]) -> bytes:

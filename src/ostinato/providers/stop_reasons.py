@@ -36,5 +36,16 @@ def openai_stop_reason(raw: str, *, has_calls: bool) -> str:
     return OPENAI_STOP_REASONS.get(raw.lower(), _from_content(has_calls=has_calls))
 
 
+def responses_stop_reason(status: str, incomplete_reason: str, *, has_calls: bool, is_refusal: bool) -> str:
+    """From a response's `status` and the reason it gives for being incomplete."""
+    if incomplete_reason == "content_filter":
+        return "refusal"
+    if status == "incomplete":
+        return OPENAI_STOP_REASONS.get(
+            incomplete_reason, "max_tokens" if not incomplete_reason else _from_content(has_calls=has_calls)
+        )
+    return "refusal" if is_refusal and not has_calls else _from_content(has_calls=has_calls)
+
+
 def _from_content(*, has_calls: bool) -> str:
     return "tool_use" if has_calls else "end_turn"

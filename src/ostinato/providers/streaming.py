@@ -6,12 +6,16 @@ connection behind for the next request; leaving earlier closes it.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
+
+import anyio
 
 from ostinato.errors import ModelError
 from ostinato.events import AnyModelEvent
-from ostinato.providers.exchange import HttpFailure, HttpSettings
-from ostinato.providers.sse import ServerSentEvent, SseReader
+from ostinato.providers.exchange import MAX_REPLY_BYTES, HttpFailure, HttpSettings
+from ostinato.providers.sse import BYTE_ORDER_MARK, ServerSentEvent, SseReader
+from ostinato.providers.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from ostinato.providers.http import HttpClient, HttpReply
@@ -32,6 +36,11 @@ class ReplyDecoder(Protocol):
         has then been appended."""
         ...
 
+    def read_whole(self, data: bytes, into: list[AnyModelEvent]) -> None:
+        """The events of a reply that came in one piece, the same ones as from a stream. Raises `ModelError`, of kind
+        `malformed_response` for what is no reply at all."""
+        ...
+
     def end(self) -> list[AnyModelEvent]:
         """What the end of the stream completes. Raises `ModelError` (`stream_cut`) if the reply is not complete."""
         ...
@@ -42,6 +51,7 @@ class LazyClient:
 
     def __init__(self, url: str, settings: HttpSettings) -> None:
         self.url = url
+        self.deadlines = settings.deadlines
         self._settings = settings
         self._client: HttpClient | None = None
 
@@ -65,33 +75,57 @@ async def stream_reply(
     *,
     decoder: ReplyDecoder,
     classify: Callable[[HttpFailure], ModelError],
+    wants_stream: bool = True,
 ) -> "AsyncGenerator[EventBatches]":
-    """Send once and give the reply as batches. Raises `ModelError` for a refusal and for a reply that is no stream."""
-    async with client.get().post(headers, body) as reply:
+    """Send once and give the reply as batches, whichever of the two ways it comes. Raises `ModelError` for a refusal and for
+    a reply that is none."""
+    watchdog = Watchdog(client.deadlines, is_streamed=wants_stream)
+    accepted = headers if wants_stream else {**headers, "accept": "application/json"}
+    async with client.get().post(accepted, body, watchdog) as reply:
         if reply.status != OK:
             raise classify(await reply.read_failure())
-        if not _is_event_stream(reply.headers):
-            raise _no_stream(await reply.read_failure(), classify)
+        if not _may_be_reply(reply.headers):
+            raise not_a_reply(await reply.read_failure(), classify)
         try:
-            yield EventBatches(reply, decoder)
+            yield EventBatches(reply, decoder, classify, watchdog)
         finally:
             if decoder.is_complete:
                 await reply.drain()
 
 
 class BatchReader:
-    """Bytes to events for one reply; the network is somebody else's."""
+    """Bytes to events for one reply; the network is somebody else's.
+
+    Whether the reply streams is told by its first bytes: no server-sent event begins with a brace.
+    """
 
     def __init__(self, decoder: ReplyDecoder) -> None:
         self._decoder = decoder
         self._sse = SseReader()
+        self._is_at_start = True
+        self._whole: bytearray | None = None
 
-    def take(self, chunk: bytes | None, into: list[AnyModelEvent]) -> None:
-        """Append the events that `chunk` completes; None is the end of the stream. Raises `ModelError`, with what came
-        before the failure appended."""
+    @property
+    def is_whole(self) -> bool:
+        """The reply comes in one piece."""
+        return self._whole is not None
+
+    @property
+    def whole(self) -> bytes:
+        """What came of a reply in one piece."""
+        return bytes(self._whole or b"")
+
+    def take(self, chunk: bytes | None, into: list[AnyModelEvent]) -> bool:
+        """Append the events that `chunk` completes; None is the end of the stream. Whether the server sent any event, pings
+        included. Raises `ModelError`, with what came before the failure appended."""
+        if self._is_at_start and chunk:
+            self._look(chunk)
+        if self._whole is not None:
+            return self._take_whole(self._whole, chunk, into)
         if chunk is not None:
-            self._decoder.read(self._sse.feed(chunk), into)
-            return
+            events = self._sse.feed(chunk)
+            self._decoder.read(events, into)
+            return bool(events)
         try:
             self._decoder.read(self._sse.flush(), into)
         except ModelError as error:
@@ -100,14 +134,39 @@ class BatchReader:
                 raise
         if not self._decoder.is_complete:
             into += self._decoder.end()
+        return True
+
+    def _look(self, chunk: bytes) -> None:
+        begins = chunk.removeprefix(BYTE_ORDER_MARK).lstrip()
+        if begins:
+            self._is_at_start = False
+            if begins.startswith(b"{"):
+                self._whole = bytearray()
+
+    def _take_whole(self, whole: bytearray, chunk: bytes | None, into: list[AnyModelEvent]) -> bool:
+        if chunk is None:
+            self._decoder.read_whole(bytes(whole.removeprefix(BYTE_ORDER_MARK)), into)
+            return True
+        whole += chunk
+        if len(whole) > MAX_REPLY_BYTES:
+            raise ModelError(f"the reply is larger than {MAX_REPLY_BYTES:,} bytes", kind="malformed_response")
+        return False
 
 
 class EventBatches:
     """The events of one reply; ends after `MessageStop`."""
 
-    def __init__(self, reply: "HttpReply", decoder: ReplyDecoder) -> None:
+    def __init__(
+        self,
+        reply: "HttpReply",
+        decoder: ReplyDecoder,
+        classify: Callable[[HttpFailure], ModelError],
+        watchdog: Watchdog,
+    ) -> None:
         self._reply = reply
         self._decoder = decoder
+        self._classify = classify
+        self._watchdog = watchdog
         self._reader = BatchReader(decoder)
         self._failure: ModelError | None = None
 
@@ -120,29 +179,54 @@ class EventBatches:
         while not self._decoder.is_complete:
             batch: list[AnyModelEvent] = []
             try:
-                self._reader.take(await self._reply.next_chunk(), batch)
+                if self._reader.take(await self._next_chunk(), batch):
+                    self._watchdog.came()
+                elif self._reader.is_whole:
+                    self._watchdog.is_whole()
             except ModelError as error:
                 # What was complete before the failure counts: a tool may have to run, a text to be kept.
                 if not batch:
-                    raise
+                    raise self._explained(error)  # ruff: ignore[raise-without-from-inside-except] - mostly the same error
                 self._failure = error
             if batch:
                 return batch
         raise StopAsyncIteration
 
+    async def _next_chunk(self) -> bytes | None:
+        """The next chunk, and the time it took on the watchdog's account."""
+        watchdog = self._watchdog
+        started_s = monotonic()
+        try:
+            if watchdog.is_fresh:
+                # The connection itself watches the idle limit: the usual case costs no timer of ours.
+                return await self._reply.next_chunk()
+            with anyio.fail_after(watchdog.left_s):
+                return await self._reply.next_chunk()
+        except TimeoutError as error:
+            raise watchdog.error(self._reply.url) from error
+        finally:
+            watchdog.waited(monotonic() - started_s)
 
-def _is_event_stream(headers: Mapping[str, str]) -> bool:
+    def _explained(self, error: ModelError) -> ModelError:
+        """A reply in one piece that does not decode may be a refusal under a good status."""
+        if error.kind == "malformed_response" and self._reader.is_whole:
+            return not_a_reply(self._reply.failure(self._reader.whole), self._classify)
+        return error
+
+
+def _may_be_reply(headers: Mapping[str, str]) -> bool:
     # A server that names no type at all is believed; the reader finds out.
-    return headers.get("content-type", "text/event-stream").lstrip().lower().startswith("text/event-stream")
+    content_type = headers.get("content-type", "text/event-stream").lstrip().lower()
+    return content_type.startswith("text/event-stream") or "json" in content_type
 
 
-def _no_stream(failure: HttpFailure, classify: Callable[[HttpFailure], ModelError]) -> ModelError:
-    """Status 200, but no event stream: some gateways wrap their refusals so, and a wrong address answers so."""
+def not_a_reply(failure: HttpFailure, classify: Callable[[HttpFailure], ModelError]) -> ModelError:
+    """Status 200, but no reply: some gateways wrap their refusals so, and a wrong address answers so."""
     if b'"error"' in failure.body[:4096]:
         return classify(failure)
     content_type = failure.headers.get("content-type", "")
     return ModelError(
-        f"`{failure.url}` answers with `{content_type}` where an event stream was asked for",
+        f"`{failure.url}` answers with `{content_type}` that is no reply of a model",
         kind="malformed_response",
         status=failure.status,
         hint="check the base URL: it may lead to a web page or to an interface of another kind",

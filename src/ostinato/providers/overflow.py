@@ -1,0 +1,117 @@
+"""How much was too much: the sizes that a refusal names, an overflow that nobody named, and the smaller window that both
+teach. Numbers are tokens.
+"""
+
+import re
+
+import msgspec
+
+from ostinato.errors import ModelError
+from ostinato.messages import Usage
+from ostinato.ports import ModelFacts
+
+NUMBER = r"([\d,]+)"
+
+CHARACTERS_PER_TOKEN = 4
+SUSPICIOUS_SHARE = 0.95
+"""A request that fills the window so far and is refused without a reason was most likely too long."""
+
+FAILED_SHARE = 0.85
+"""Of a size that failed without any number being named: what may be believed of the window afterwards."""
+
+ENCODED_MEDIA = re.compile(rb"[A-Za-z0-9+/=]{1024,}")
+"""Base64 as pictures and documents travel: no text has a run that long."""
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """None where nothing was said."""
+
+    input_tokens: int | None = None
+    limit_tokens: int | None = None
+    output_limit_tokens: int | None = None
+
+
+def _wording(text: str) -> re.Pattern[str]:
+    """A wording with `<input>`, `<limit>` and `<output>` where its numbers stand."""
+    return re.compile(re.sub(r"<(\w+)>", r"(?P<\1>[\\d,]+)", text), re.IGNORECASE)
+
+
+WORDINGS = tuple(
+    _wording(text)
+    for text in (
+        r"prompt is too long: <input> tokens > <limit>",
+        r"exceed context limit: <input> \+ [\d,]+ > <limit>",
+        r"max_tokens: [\d,]+ > <output>, which is the maximum",
+        r"supports at most <output> (completion|output) tokens",
+        r"max_\w*tokens\W+.{0,60}(less than or equal to|<=|at most) `?<output>",
+        r"maximum context length is <limit> tokens.{0,60}requested [\d,]+ output tokens.{0,60}contains (at least )?<input>",
+        r"maximum context length is <limit> tokens.{0,60}requested [\d,]+ tokens \(<input> (in|of)",
+        r"maximum context length is <limit> tokens.{0,80}(resulted in|requested( about)?) <input> tokens",
+        r"maximum context length (is|of) <limit>",
+        r"configured limit of <limit> tokens.{0,40}resulted in <input> tokens",
+        r"input token count \(?<input>\)? exceeds.{0,60}\(<limit>\)",
+        r"input token count \(?<input>\)? exceeds",
+        r"prompt token count of <input> exceeds the limit of <limit>",
+        r"maximum prompt length is <limit>( but the request contains <input> tokens)?",
+        r"request \(<input> tokens\) exceeds the available context size \(<limit>",
+        r"\"n_prompt_tokens\"\s*:\s*<input>.{0,60}\"n_ctx\"\s*:\s*<limit>",
+        r"token limit:? <limit>( \(requested:? <input>\))?",
+        r"contains <input> tokens.{0,40}too large for model with <limit> maximum",
+        r"input length \(<input> tokens\) exceeds the maximum allowed length \(<limit>",
+        r"must have less than <limit> tokens\. given: <input>",
+        r"range of input length should be \[\d+, ?<limit>\]",
+        r"max size: <limit> tokens",
+        r"context length of only <limit> tokens",
+        r"parameter=input_tokens, value=<input>",
+    )
+)
+"""The more particular first: the first that fits gives the numbers."""
+
+
+def sizes_in(text: str) -> Sizes:
+    """The numbers of a refusal that speaks of a length."""
+    for wording in WORDINGS:
+        found = wording.search(text)
+        if found is not None:
+            named = found.groupdict()
+            return Sizes(
+                _number(named.get("input")), _number(named.get("limit")), _number(named.get("output"))
+            )
+    return Sizes()
+
+
+def _number(text: str | None) -> int | None:
+    digits = (text or "").replace(",", "")
+    return int(digits) if digits and len(digits) < 12 else None
+
+
+def media_bytes(body: bytes) -> int:
+    """How much of a request body is encoded pictures and documents."""
+    return sum(found.end() - found.start() for found in ENCODED_MEDIA.finditer(body))
+
+
+def fills_window(body: bytes, facts: ModelFacts) -> bool:
+    """Whether a request body nearly fills the model's window, pictures left aside, by a rough count."""
+    tokens = (len(body) - media_bytes(body)) / CHARACTERS_PER_TOKEN
+    return tokens > SUSPICIOUS_SHARE * facts.context_window
+
+
+def overflowed_silently(usage: Usage, facts: ModelFacts) -> bool:
+    """Whether a reply came although its prompt was longer than the window: some servers cut the prompt and say nothing."""
+    prompt = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+    return prompt > facts.context_window
+
+
+def learned_window(error: ModelError, facts: ModelFacts, *, sent_tokens: int | None = None) -> int | None:
+    """The window to believe in after `error`, if it is smaller than the one that was believed; None if nothing was learned.
+
+    The server's own number counts; without one, a share of the size that failed: its `input_tokens`, else `sent_tokens`,
+    the caller's estimate.
+    """
+    if error.kind not in {"prompt_too_long", "output_overflow"}:
+        return None
+    window = error.limit_tokens
+    failed = error.input_tokens or sent_tokens
+    if window is None and error.kind == "prompt_too_long" and failed:
+        window = int(failed * FAILED_SHARE)
+    return window if window is not None and 0 < window < facts.context_window else None

@@ -1,0 +1,424 @@
+"""The Responses wire: its stream becomes our events, whatever a server leaves out, and what was thought can go back."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from tests.providers import responses_stream as wire
+from tests.providers.requests import (
+    blocks_of,
+    decode,
+    facts,
+    failure_while_decoding,
+    request,
+    stop_of,
+)
+
+from ostinato.events import (
+    AnyModelEvent,
+    BlockStart,
+    BlockStop,
+    InputJsonDelta,
+    MessageStart,
+    TextDelta,
+    ThinkingDelta,
+)
+from ostinato.messages import (
+    AssistantBlock,
+    Document,
+    Image,
+    ProviderState,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
+from ostinato.ports import ModelFacts, RequestMessage
+from ostinato.ports import Thinking as ThinkingWish
+from ostinato.providers.calls import CallIds
+from ostinato.providers.openai_responses import OpenAIResponsesReply
+from ostinato.providers.openai_responses_wire import ResponsesBodies
+from ostinato.testing import WireRules, find_responses_problems
+
+FACTS = facts("openai", thinking_form="effort", takes_temperature=False)
+SEALED = ProviderState(
+    "openai",
+    "model-1",
+    '{"type":"reasoning","id":"rs_0","summary":[{"type":"summary_text","text":"why","refusal":null}],"encrypted_content":"sealed"}',
+)
+
+
+def reply(messages: Sequence[RequestMessage] = ()) -> OpenAIResponsesReply:
+    return OpenAIResponsesReply(FACTS, CallIds(messages))
+
+
+def events_of(*events: Mapping[str, Any]) -> list[AnyModelEvent]:
+    return decode(reply(), [wire.sse(*events)])
+
+
+def body_of(*messages: RequestMessage, model: ModelFacts = FACTS, **changes: Any) -> dict[str, Any]:
+    sent = request(messages or (RequestMessage("user", (Text("hello"),)),), **changes)
+    body = json.loads(ResponsesBodies(model).body(sent))
+    assert find_responses_problems(body, WireRules(takes_temperature=model.takes_temperature)) == ()
+    return body
+
+
+def asked_and_answered(*said: AssistantBlock, results: Sequence[ToolResult] = ()) -> list[Any]:
+    """The input items for a conversation in which the model said this."""
+    answer = tuple(results) or tuple(ToolResult(b.id, "done") for b in said if isinstance(b, ToolUse))
+    messages = [RequestMessage("user", (Text("go"),)), RequestMessage("assistant", said)]
+    if answer:
+        messages.append(RequestMessage("user", answer))
+    else:
+        messages.append(RequestMessage("user", (Text("and?"),)))
+    return body_of(*messages)["input"][1:]
+
+
+# ------------------------------------------------------------------------------------------------ replies
+
+
+def test_a_reply_with_everything_in_it():
+    events = decode(reply(), [wire.GOLDEN])
+    assert events[0] == MessageStart(wire.RESPONSE_ID, "model-1-dated")
+    thought, said, first, second = blocks_of(events)
+    assert isinstance(thought, Thinking)
+    assert thought.thinking == "**Plan**\n\n考える\n\n**Act**"
+    assert said == Text("日本語 🙂")
+    assert first == ToolUse("call_2", "Read", {"path": "a.txt"})
+    assert second == ToolUse("call_3", "Read", {"path": "b"})
+    stop = stop_of(events)
+    assert (stop.stop_reason, stop.usage) == ("tool_use", Usage(6, 17, 90, 4, 10))
+    assert [event.index for event in events if isinstance(event, BlockStart)] == [0, 1, 2, 3]
+
+
+def test_a_call_may_run_as_soon_as_its_item_is_done():
+    whole = wire.sse(
+        wire.CREATED,
+        wire.added(0, **wire.function_call(0)),
+        wire.done(0, **wire.function_call(0, arguments="{}")),
+    )
+    events: list[AnyModelEvent] = []
+    error = failure_while_decoding(reply(), [whole], into=events)
+    assert (error.kind, error.retry) == ("stream_cut", True)
+    assert blocks_of(events) == [ToolUse("call_0", "Read", {})]
+
+
+def test_what_was_thought_is_taken_from_the_finished_item_and_goes_back_as_it_came():
+    thought = blocks_of(decode(reply(), [wire.GOLDEN]))[0]
+    assert isinstance(thought, Thinking)
+    assert thought.state is not None
+    assert (thought.state.provider, thought.state.model) == ("openai", "model-1")
+    item, call, _ = asked_and_answered(thought, ToolUse("call_1", "Read", {}))
+    assert item == {key: value for key, value in wire.GOLDEN_OUTPUT[0].items() if value is not None}
+    assert call["type"] == "function_call"
+
+
+def test_thoughts_without_a_summary_are_kept_all_the_same():
+    events = events_of(
+        wire.CREATED, wire.added(0, **wire.reasoning(0)), wire.done(0, **wire.reasoning(0)), wire.ended()
+    )
+    (block,) = blocks_of(events)
+    assert isinstance(block, RedactedThinking)
+    item, _, _ = asked_and_answered(block, ToolUse("call_1", "Read", {}))
+    assert item == {"type": "reasoning", "id": "rs_0", "summary": [], "encrypted_content": "sealed"}
+
+
+def test_thoughts_that_cannot_be_sent_back_have_no_state():
+    bare = wire.reasoning(0, encrypted_content=None, content=[{"type": "reasoning_text", "text": "hm"}])
+    assert blocks_of(events_of(wire.CREATED, wire.done(0, **bare), wire.ended())) == [Thinking("hm")]
+
+
+@pytest.mark.parametrize(
+    ("end", "calls", "expected"),
+    [
+        (wire.ended(), False, "end_turn"),
+        (wire.ended(), True, "tool_use"),
+        (wire.incomplete("max_output_tokens"), False, "max_tokens"),
+        (wire.incomplete("max_output_tokens"), True, "max_tokens"),
+        (wire.incomplete("content_filter"), False, "refusal"),
+        (wire.incomplete(None), False, "max_tokens"),
+        (wire.incomplete("steered"), False, "end_turn"),
+        ({"type": "response.completed", "response": wire.response("incomplete")}, False, "max_tokens"),
+        ({"type": "response.completed"}, True, "tool_use"),
+    ],
+)
+def test_why_a_reply_ended(end: Mapping[str, Any], calls: bool, expected: str):
+    item = wire.function_call(0, arguments="{}") if calls else wire.message(0, "hi")
+    assert stop_of(events_of(wire.CREATED, wire.done(0, **item), end)).stop_reason == expected
+
+
+def test_a_refusal_is_shown_and_named():
+    events = events_of(
+        wire.CREATED, wire.added(0, **wire.message(0)), wire.refusal("I will not."), wire.ended()
+    )
+    assert blocks_of(events) == [Text("I will not.")]
+    assert stop_of(events).stop_reason == "refusal"
+
+
+def test_a_call_cut_at_the_output_limit_is_dropped():
+    begun = (wire.CREATED, wire.added(0, **wire.function_call(0)), wire.arguments('{"path": "a'))
+    for end in ((), (wire.done(0, **wire.function_call(0, arguments='{"path": "a', status="incomplete")),)):
+        events = events_of(*begun, *end, wire.incomplete("max_output_tokens"))
+        assert blocks_of(events) == []
+        assert stop_of(events).stop_reason == "max_tokens"
+
+
+@pytest.mark.parametrize("raw", ['{"path": "a', "[1]", "no json"])
+def test_arguments_that_are_no_json_object_are_kept_as_invalid_never_run(raw: str):
+    call = wire.function_call(0, arguments=raw)
+    assert blocks_of(events_of(wire.CREATED, wire.done(0, **call), wire.ended())) == [
+        ToolUse("call_0", "Read", {}, invalid_input=raw)
+    ]
+
+
+def test_invalid_arguments_do_not_change_the_order_of_calls():
+    bad, good = wire.function_call(0, arguments="{"), wire.function_call(1, arguments="{}")
+    events = events_of(wire.CREATED, wire.done(0, **bad), wire.done(1, **good), wire.ended())
+    assert [block.id for block in blocks_of(events) if isinstance(block, ToolUse)] == ["call_0", "call_1"]
+
+
+@pytest.mark.parametrize(
+    ("events", "blocks"),
+    [
+        pytest.param((wire.text("hi"), wire.ended()), [Text("hi")], id="nothing but a delta"),
+        pytest.param((wire.done(0, **wire.message(0, "hi")), wire.ended()), [Text("hi")], id="no delta"),
+        pytest.param((wire.ended(output=wire.SIMPLE_OUTPUT),), [Text("hi")], id="only the end"),
+        pytest.param(
+            (wire.CREATED, wire.text("a", part=0), wire.text("b", part=1), wire.ended()),
+            [Text("a"), Text("b")],
+            id="two parts",
+        ),
+        pytest.param(
+            (
+                {"type": "response.output_text.delta", "delta": "a"},
+                {"type": "response.output_text.delta", "delta": "b"},
+                wire.ended(),
+            ),
+            [Text("ab")],
+            id="no index and no id",
+        ),
+        pytest.param(
+            (
+                wire.added(0, **wire.message(0)),
+                wire.text("a"),
+                wire.done(0, **wire.message(0, "a")),
+                wire.added(0, **wire.function_call(0)),
+                wire.done(0, **wire.function_call(0, arguments={"path": "b"})),
+                wire.ended(),
+            ),
+            [Text("a"), ToolUse("call_0", "Read", {"path": "b"})],
+            id="every index is zero, arguments as an object",
+        ),
+        pytest.param(
+            (wire.CREATED, wire.text("a"), wire.ended(output=[wire.message(0, "a"), wire.function_call(1, arguments="{}")])),
+            [Text("a"), ToolUse("call_1", "Read", {})],
+            id="a call that only the end tells of",
+        ),
+        pytest.param(
+            (
+                wire.added(0, **wire.function_call(0, name="", status="in_progress")),
+                wire.arguments('{"path"'),
+                wire.arguments(': "a"}'),
+                wire.done(0, **wire.function_call(0, arguments=None)),
+                wire.ended(),
+            ),
+            [ToolUse("call_0", "Read", {"path": "a"})],
+            id="the name comes late, the arguments only in pieces",
+        ),
+        pytest.param(
+            (
+                wire.added(0, type="web_search_call", id="ws_0", status="in_progress"),
+                {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws_0"},
+                wire.done(0, type="web_search_call", id="ws_0", status="completed"),
+                wire.done(1, **wire.message(1, "hi")),
+                wire.ended(),
+            ),
+            [Text("hi")],
+            id="what the server does on its own account",
+        ),
+    ],
+)  # fmt: skip
+def test_what_servers_leave_out_or_get_wrong(
+    events: Sequence[Mapping[str, Any]], blocks: list[AssistantBlock]
+):
+    got = events_of(*events)
+    assert isinstance(got[0], MessageStart)
+    assert blocks_of(got) == blocks
+    shown: dict[int, str] = {}
+    for event in got:
+        match event:
+            case TextDelta():
+                shown[event.index] = shown.get(event.index, "") + event.text
+            case InputJsonDelta():
+                shown[event.index] = shown.get(event.index, "") + event.partial_json
+            case ThinkingDelta():
+                shown[event.index] = shown.get(event.index, "") + event.thinking
+            case _:
+                pass
+    stops = [event for event in got if isinstance(event, BlockStop)]
+    assert [shown[stop.index] for stop in stops if isinstance(stop.block, Text)] == [
+        block.text for block in blocks if isinstance(block, Text)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "retry"),
+    [
+        ({"type": "error", "code": "server_error", "message": "oops"}, "server", True),
+        ({"type": "error", "error": {"code": "rate_limit_exceeded", "message": "slow"}}, "rate_limit", True),
+        ({"error": {"code": "server_is_overloaded", "message": "later"}}, "overloaded", True),
+        (wire.ended("failed", error={"code": "server_error", "message": "oops"}), "server", True),
+        (
+            wire.ended("failed", error={"code": "context_length_exceeded", "message": "too long"}),
+            "prompt_too_long",
+            False,
+        ),
+        (wire.ended("failed", error={"code": "invalid_prompt", "message": "flagged"}), "refused", False),
+        (wire.ended("failed", error={"code": "image_too_large", "message": "big"}), "media_too_large", False),
+        (
+            wire.ended("failed", error={"code": "invalid_base64_image", "message": "bad"}),
+            "invalid_media",
+            False,
+        ),
+        (wire.ended("cancelled"), "stream_cut", True),
+    ],
+)
+def test_an_error_in_the_stream_means_what_it_says_and_what_came_before_was_given_out(
+    data: Mapping[str, Any], kind: str, retry: bool
+):
+    begun = wire.sse(wire.CREATED, wire.text("hi"))
+    events: list[AnyModelEvent] = []
+    error = failure_while_decoding(reply(), [begun, b"data: %s\n\n" % json.dumps(data).encode()], into=events)
+    assert (error.kind, error.retry) == (kind, retry)
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["hi"]
+
+
+def test_a_call_id_that_was_used_before_is_replaced():
+    used = [RequestMessage("assistant", (ToolUse("call_0", "Read", {}),))]
+    events = decode(
+        reply(used),
+        [wire.sse(wire.CREATED, wire.done(0, **wire.function_call(0, arguments="{}")), wire.ended())],
+    )
+    (block,) = blocks_of(events)
+    assert isinstance(block, ToolUse)
+    assert block.id != "call_0"
+
+
+# ------------------------------------------------------------------------------------------------ requests
+
+
+def test_the_least_that_is_sent():
+    body = body_of()
+    assert body == {
+        "model": "model-1",
+        "max_output_tokens": 1000,
+        "include": ["reasoning.encrypted_content"],
+        "instructions": "be brief",
+        "tools": [
+            {
+                "type": "function",
+                "name": "Read",
+                "description": "Read a file",
+                "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+                "strict": False,
+            }
+        ],
+        "parallel_tool_calls": True,
+        "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}],
+        "prompt_cache_key": body["prompt_cache_key"],
+        "store": False,
+        "stream": True,
+    }
+
+
+def test_a_model_that_does_not_think_is_not_asked_for_thoughts():
+    body = body_of(model=facts("openai"), temperature=0.5, tools=(), wants_stream=False)
+    assert "temperature" in body
+    assert body["stream"] is False
+    assert not {"include", "reasoning", "tools", "parallel_tool_calls"} & body.keys()
+
+
+@pytest.mark.parametrize(("budget", "effort"), [(1_024, "low"), (10_000, "medium"), (31_999, "high")])
+def test_a_budget_becomes_an_effort_beside_tools_too(budget: int, effort: str):
+    body = body_of(thinking=ThinkingWish(budget))
+    assert body["reasoning"] == {"effort": effort, "summary": "auto"}
+    assert body["tools"]
+
+
+def test_the_cache_key_stays_while_a_conversation_grows_and_tells_conversations_apart():
+    first = RequestMessage("user", (Text("hello"),))
+    more = (RequestMessage("assistant", (Text("hi"),)), RequestMessage("user", (Text("go"),)))
+    keys = [
+        body_of(*messages)["prompt_cache_key"]
+        for messages in ((first,), (first, *more), (RequestMessage("user", (Text("other"),)),))
+    ]
+    assert keys[0] == keys[1]
+    assert keys[0] != keys[2]
+
+
+def test_another_models_thoughts_stay_away_whole():
+    for state in (
+        ProviderState("openai", "model-2", SEALED.data),
+        ProviderState("anthropic", "model-1", SEALED.data),
+        ProviderState("openai", "model-1", "reasoning_content"),
+        None,
+    ):
+        items = asked_and_answered(Thinking("why", state), ToolUse("call_1", "Read", {}))
+        assert [item["type"] for item in items] == ["function_call", "function_call_output"]
+
+
+def test_thoughts_that_nothing_follows_stay_away():
+    items = asked_and_answered(Text("so"), Thinking("why", SEALED))
+    assert [item["type"] for item in items] == ["message", "message"]
+
+
+def test_blocks_keep_their_order():
+    items = asked_and_answered(
+        Thinking("why", SEALED),
+        Text("first"),
+        ToolUse("a", "Read", {}),
+        Thinking("why", SEALED),
+        ToolUse("b", "Read", {}),
+    )
+    assert [item["type"] for item in items[:5]] == [
+        "reasoning",
+        "message",
+        "function_call",
+        "reasoning",
+        "function_call",
+    ]
+
+
+def test_answers_come_first_say_that_they_failed_and_hold_their_pictures():
+    image = Image("image/png", "iVBORw0KGgo=")
+    items = asked_and_answered(
+        ToolUse("a", "Read", {"path": "x"}),
+        ToolUse("b", "Read", {}),
+        results=(
+            ToolResult("a", (Text("see"), image, Document("application/pdf", "JVBERi0=", "d.pdf"))),
+            ToolResult("b", "no such file", is_error=True),
+        ),
+    )
+    assert items[0]["arguments"] == '{"path":"x"}'
+    url = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
+    file = {"type": "input_file", "filename": "d.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
+    assert items[2] == {
+        "type": "function_call_output",
+        "call_id": "a",
+        "output": [{"type": "input_text", "text": "see"}, url, file],
+    }
+    assert items[3]["output"] == "Error: no such file"
+
+
+def test_the_next_request_extends_the_last_one():
+    bodies = ResponsesBodies(FACTS)
+    first = [RequestMessage("user", (Text("hello"),))]
+    more = [RequestMessage("assistant", (Text("hi"),)), RequestMessage("user", (Text("go"),))]
+    before, after = (json.loads(bodies.body(request(messages))) for messages in (first, first + more))
+    assert after["input"][: len(before["input"])] == before["input"]
+    assert {k: v for k, v in after.items() if k != "input"} == {
+        k: v for k, v in before.items() if k != "input"
+    }
