@@ -97,6 +97,7 @@ def _given(options: Options, variables: Mapping[str, tuple[str, str | int]]) -> 
         "model": options.model if isinstance(options.model, str) else None,
         "permissions.defaultMode": options.permission_mode,
         "maxTurns": options.max_turns,
+        "effortLevel": options.effort,
     }
     said = [given("flags", key, value, name="flags") for key, value in flags.items() if value is not None]
     told = [given("environment", key, value, name=name) for key, (name, value) in variables.items()]

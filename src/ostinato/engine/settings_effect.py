@@ -20,6 +20,7 @@ from ostinato.config.waiting import Waiting
 from ostinato.engine.configuration import Configuration, InEffect, started_with
 from ostinato.engine.found_settings import PROJECT_SOURCES, FoundSettings
 from ostinato.engine.options import Options
+from ostinato.engine.thinking import ThinkingWish
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
@@ -63,6 +64,9 @@ def _with_settings(
         model=_value(settings.model, options.model) if _is_open(options.model) else options.model,
         permission_mode=_mode(options, settings.permissions, notices),
         max_turns=_value(settings.max_turns, options.max_turns),
+        effort=_value(settings.effort_level, options.effort),
+        thinking=_thinking(options, settings),
+        fallback_models=options.fallback_models or _value(settings.fallback_model, ()),
         append_system_prompt="\n\n".join(part for part in appended if part.strip()),
         add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, configuration, notices)),
         models={**_snake(settings.models), **options.models},
@@ -81,6 +85,11 @@ def _value(sourced: Sourced[Any] | None, otherwise: Any) -> Any:
 def _is_open(model: object) -> bool:
     """A model that the caller made is the caller's; a name is one wish among others."""
     return model is None or isinstance(model, str)
+
+
+def _thinking(options: Options, settings: Settings) -> ThinkingWish | None:
+    wish = settings.is_thinking_on
+    return "on" if options.thinking is None and wish is not None and wish.value else options.thinking
 
 
 def _mode(options: Options, permissions: PermissionSettings, notices: list[str]) -> Any:
