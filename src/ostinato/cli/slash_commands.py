@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from ostinato.config.places import find_project_root
+from ostinato.engine.slash.command_list import CommandEntry, list_commands
 from ostinato.engine.slash.command_places import CommandPlaces
-from ostinato.engine.slash.dispatch import list_commands
-from ostinato.engine.slash.help import CommandEntry
 from ostinato.journal.places import data_root
 
 KEYS: Final = """\

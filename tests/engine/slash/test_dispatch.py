@@ -3,9 +3,11 @@
 import pytest
 from tests.engine.slash.scene import Stage
 
+from ostinato.engine.slash.builtin import BUILTINS
 from ostinato.engine.slash.command_line import read_command_line
-from ostinato.engine.slash.dispatch import dispatch, list_commands
-from ostinato.engine.slash.registry import BUILTINS
+from ostinato.engine.slash.command_list import list_commands
+from ostinato.engine.slash.dispatch import dispatch
+from ostinato.engine.slash.registry import ANSWERS
 from ostinato.engine.slash.reply import NotACommand, SlashReply
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import columns_of, shown_line
@@ -57,6 +59,7 @@ async def test_a_command_that_takes_no_arguments_does_nothing_when_it_gets_some(
 
 
 async def test_every_built_in_command_answers_and_can_be_typed(stage: Stage):
+    assert set(ANSWERS) == {one.name for one in BUILTINS}
     for builtin in BUILTINS:
         for name in (builtin.name, builtin.name.upper(), *builtin.aliases):
             assert read_command_line(f"/{name}") is not None

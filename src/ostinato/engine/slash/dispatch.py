@@ -5,13 +5,13 @@ from typing import Final
 
 from anyio import to_thread
 
+from ostinato.engine.slash.builtin import builtin_named
 from ostinato.engine.slash.command_line import CommandLine, read_command_line
-from ostinato.engine.slash.command_places import CommandPlaces
+from ostinato.engine.slash.command_list import command_entries
 from ostinato.engine.slash.expand import expand
 from ostinato.engine.slash.find_commands import FoundCommands, find_commands
-from ostinato.engine.slash.help import CommandEntry, command_entries
 from ostinato.engine.slash.near_names import did_you_mean, near_names
-from ostinato.engine.slash.registry import BUILTINS, builtin_named
+from ostinato.engine.slash.registry import ANSWERS
 from ostinato.engine.slash.reply import NotACommand, SlashOutcome, SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line
@@ -39,7 +39,7 @@ async def _answered(line: CommandLine, scene: SlashScene) -> SlashOutcome:
     if builtin is not None:
         if line.arguments and not builtin.argument_hint:
             return refusal(f"`/{builtin.name}` takes no arguments; nothing was done")
-        return await builtin.answer(scene, line.arguments)
+        return await ANSWERS[builtin.name](scene, line.arguments)
     found = await to_thread.run_sync(find_commands, scene.places)
     command = found.named(line.name)
     if command is not None:
@@ -47,13 +47,8 @@ async def _answered(line: CommandLine, scene: SlashScene) -> SlashOutcome:
     return _unknown(line.name, found)
 
 
-def list_commands(places: CommandPlaces) -> tuple[CommandEntry, ...]:
-    """Every command with its description, for a list or for completion. Blocking."""
-    return command_entries(BUILTINS, find_commands(places))
-
-
 def _unknown(name: str, found: FoundCommands) -> SlashReply:
-    known = [entry.name for entry in command_entries(BUILTINS, found)]
+    known = [entry.name for entry in command_entries(found)]
     near = did_you_mean(f"/{one}" for one in near_names(name, known))
     hint = f"{near or '`/help` lists them;'} a space before the slash sends the line to the model"
     return refusal(f"there is no command `/{shown_line(name, 40)}`, and nothing was sent", hint=hint)

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import msgspec
 from anyio import to_thread
 
-from ostinato.engine.slash.builtin import Builtin
+from ostinato.engine.slash.command_list import CommandEntry, command_entries
 from ostinato.engine.slash.find_commands import FoundCommands, find_commands
 from ostinato.engine.slash.near_names import did_you_mean, near_names
 from ostinato.engine.slash.reply import SlashReply, refusal
@@ -18,29 +17,9 @@ _NAME_COLUMNS: Final = 32
 _MAX_PROBLEMS: Final = 20
 
 
-class CommandEntry(msgspec.Struct, frozen=True):
-    """One line of the list. `origin` is `built in`, `project` or `user`."""
-
-    name: str
-    description: str
-    origin: str
-    argument_hint: str = ""
-
-
-def command_entries(builtins: Sequence[Builtin], found: FoundCommands) -> tuple[CommandEntry, ...]:
-    """What may be typed, the built-in ones first; a file that lost its plain name is there under its qualified one."""
-    entries = [CommandEntry(one.name, one.description, "built in", one.argument_hint) for one in builtins]
-    taken = {name for one in builtins for name in (one.name, *one.aliases)}
-    for command in found.commands:
-        name = command.qualified_name if command.name.casefold() in taken else command.name
-        taken.add(command.name.casefold())
-        entries.append(CommandEntry(name, command.description, command.scope, command.argument_hint))
-    return tuple(entries)
-
-
-async def answer_help(scene: SlashScene, arguments: str, builtins: Sequence[Builtin]) -> SlashReply:
+async def answer_help(scene: SlashScene, arguments: str) -> SlashReply:
     found = await to_thread.run_sync(find_commands, scene.places)
-    entries = command_entries(builtins, found)
+    entries = command_entries(found)
     if not arguments:
         return SlashReply("".join((*_lines(entries), *_problems(found, scene))))
     wanted = arguments.removeprefix("/")
