@@ -63,7 +63,9 @@ def done(place: int, **item: Any) -> Data:
 
 def message(place: int, *texts: str, **fields: Any) -> dict[str, Any]:
     """A message item; without texts, as it begins."""
-    content: list[dict[str, Any]] = [{"type": "output_text", "text": text, "annotations": [], "logprobs": []} for text in texts]
+    content: list[dict[str, Any]] = [
+        {"type": "output_text", "text": text, "annotations": [], "logprobs": []} for text in texts
+    ]
     status = "completed" if texts else "in_progress"
     return {
         "type": "message",

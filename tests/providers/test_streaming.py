@@ -1,4 +1,4 @@
-"""Both wires over a real connection: sent once, read to the end or closed, and every failure a typed error."""
+"""Every wire over a real connection: sent once, read to the end or closed, and every failure a typed error."""
 
 import gc
 import subprocess
@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from tests.providers import anthropic_stream, openai_stream
+from tests.providers import anthropic_stream, openai_stream, responses_stream
 from tests.providers.requests import blocks_of, facts, failure_of, read_all, request
 from tests.providers.wire_server import Answer, WireServer, wire_server
 
@@ -21,37 +21,49 @@ from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.deadlines import Deadlines
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.openai_chat import OpenAIChatModel
+from ostinato.providers.openai_responses import OpenAIResponsesModel
 
-AnyModel = AnthropicModel | OpenAIChatModel
+AnyModel = AnthropicModel | OpenAIChatModel | OpenAIResponsesModel
+ADAPTERS = {"anthropic": AnthropicModel, "openai": OpenAIChatModel, "responses": OpenAIResponsesModel}
+SIMPLE = {
+    "anthropic": anthropic_stream.SIMPLE,
+    "openai": openai_stream.SIMPLE,
+    "responses": responses_stream.SIMPLE,
+}
+PATHS = {"anthropic": "/v1/messages", "openai": "/v1/chat/completions", "responses": "/v1/responses"}
 
 
 class Wire:
-    """One of the two wires: its adapter and how its server talks."""
+    """One of the wires: its adapter and how its server talks."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.simple = anthropic_stream.SIMPLE if name == "anthropic" else openai_stream.SIMPLE
+        self.simple = SIMPLE[name]
 
     def model(self, url: str, **settings: Any) -> AnyModel:
-        adapter = AnthropicModel if self.name == "anthropic" else OpenAIChatModel
-        return adapter(facts(self.name), base_url=url, api_key="key-1", settings=HttpSettings(**settings))
+        known = facts("anthropic" if self.name == "anthropic" else "openai")
+        return ADAPTERS[self.name](known, base_url=url, api_key="key-1", settings=HttpSettings(**settings))
 
     def text(self, piece: str) -> bytes:
-        if self.name == "anthropic":
-            return anthropic_stream.sse(anthropic_stream.text(piece))
-        return openai_stream.chunk({"content": piece})
+        match self.name:
+            case "anthropic":
+                return anthropic_stream.sse(anthropic_stream.text(piece))
+            case "openai":
+                return openai_stream.chunk({"content": piece})
+            case _:
+                return responses_stream.sse(responses_stream.text(piece))
 
     @property
     def start(self) -> bytes:
         """Up to and with a first piece of text."""
-        if self.name == "openai":
+        if self.name != "anthropic":
             return self.text("hi")
         return anthropic_stream.sse(
             anthropic_stream.START, anthropic_stream.opened_text(), anthropic_stream.text("hi")
         )
 
 
-@pytest.fixture(params=["anthropic", "openai"])
+@pytest.fixture(params=["anthropic", "openai", "responses"])
 def wire(request: pytest.FixtureRequest) -> Wire:
     return Wire(str(request.param))
 
@@ -277,11 +289,12 @@ async def test_what_is_asked_of_the_server(wire: Wire):
         await read_all(model, request())
         await model.aclose()
         (sent,) = server.received
-    assert sent.path == {"anthropic": "/v1/messages", "openai": "/v1/chat/completions"}[wire.name]
+    assert sent.path == PATHS[wire.name]
     assert sent.headers["accept-encoding"] == "identity"
     assert sent.headers["user-agent"].startswith("ostinato")
     assert sent.headers["x-team"] == "blue"
-    key = {"anthropic": ("x-api-key", "key-1"), "openai": ("authorization", "Bearer key-1")}[wire.name]
+    is_anthropic = wire.name == "anthropic"
+    key = ("x-api-key", "key-1") if is_anthropic else ("authorization", "Bearer key-1")
     assert sent.headers[key[0]] == key[1]
     assert sent.json["stream"] is True
     assert "chain" not in sent.body.decode()  # how queries nest is nobody's business out there
@@ -321,7 +334,7 @@ async def test_a_body_holds_valid_text_only(wire: Wire):
 
 def test_importing_the_adapters_loads_no_http_library():
     program = (
-        "import sys, ostinato.providers.anthropic, ostinato.providers.openai_chat, ostinato.providers.connect;"
+        "import sys, ostinato.providers.anthropic, ostinato.providers.openai_chat, ostinato.providers.openai_responses, ostinato.providers.connect;"
         "sys.exit(any(name in sys.modules for name in ('httpx2', 'ssl', 'urllib.request')))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

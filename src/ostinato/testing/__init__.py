@@ -44,6 +44,7 @@ from ostinato.testing.scripted_permissions import (
 )
 from ostinato.testing.strict_anthropic import anthropic_problems, find_anthropic_problems
 from ostinato.testing.strict_openai import find_openai_problems, openai_problems
+from ostinato.testing.strict_responses import find_responses_problems, responses_problems
 from ostinato.testing.strict_server import ServedRequest, StrictServer
 from ostinato.testing.tool_contexts import tool_context
 from ostinato.testing.wire_rules import Problem, WireRules
@@ -91,6 +92,7 @@ __all__ = [
     "fake_tool",
     "find_anthropic_problems",
     "find_openai_problems",
+    "find_responses_problems",
     "heartbeats",
     "kind",
     "kinds",
@@ -98,6 +100,7 @@ __all__ = [
     "played",
     "raises",
     "reports",
+    "responses_problems",
     "result",
     "say",
     "stream_cut",

@@ -1,4 +1,5 @@
-"""A real HTTP server on this machine that speaks the Messages and the Chat Completions wire and refuses what they refuse.
+"""A real HTTP server on this machine that speaks the Messages, the Chat Completions and the Responses wire and refuses what they
+refuse.
 
 It plays the same turns as the scripted model, breaks connections as told, and remembers every request. Any client may
 use it: one in this process, or a program under test.
@@ -19,13 +20,18 @@ from ostinato.testing.wire_answer import Answer, Called, answer_for, error_answe
 from ostinato.testing.wire_anthropic import AnthropicWire, wire_block
 from ostinato.testing.wire_json import as_dict, as_dicts, as_text
 from ostinato.testing.wire_openai import OpenAIWire
+from ostinato.testing.wire_responses import ResponsesWire
 from ostinato.testing.wire_rules import DEFAULT_RULES, Problem, WireRules, estimated_tokens
 from ostinato.testing.wire_turn import HttpError, OnWire, WireTurn
 
 WireScript = Callable[[dict[str, Any], int], WireTurn]
 
 MESSAGES = "/v1/messages"
-WIRES: dict[str, Wire] = {MESSAGES: AnthropicWire(), "/v1/chat/completions": OpenAIWire()}
+WIRES: dict[str, Wire] = {
+    MESSAGES: AnthropicWire(),
+    "/v1/chat/completions": OpenAIWire(),
+    "/v1/responses": ResponsesWire(),
+}
 COUNT_TOKENS = f"{MESSAGES}/count_tokens"
 MODELS = "/v1/models"
 SECRET_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "proxy-authorization"})

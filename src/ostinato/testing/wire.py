@@ -1,7 +1,8 @@
 """A wire as the strict server needs it: what it refuses, how its errors look, how a reply is written."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 
 import msgspec
@@ -31,6 +32,8 @@ class Answering:
     model: str
     blocks: Sequence[AssistantBlock]
     wants_usage: bool = True
+    numbers: Iterator[int] = field(default_factory=count)
+    """For wires that number their events."""
 
 
 class Wire(Protocol):
