@@ -7,6 +7,8 @@ import pytest
 
 LATER = frozenset({
     "difflib",
+    "ostinato.engine.slash.dispatch",
+    "ostinato.engine.slash.scene",
     "ostinato.permissions.decision",
     "ostinato.permissions.shell_reader",
     "ostinato.providers.classify",

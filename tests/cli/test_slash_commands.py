@@ -33,6 +33,8 @@ def test_a_built_in_command_answers_on_standard_output_and_nothing_is_sent(desk:
         [result] = desk.run("-p", "/help", "--output-format", "json").messages
         assert (result["subtype"], result["num_turns"], result["total_cost_usd"]) == ("success", 0, 0)
         assert "/cost" in result["result"]
+        first, *_ = desk.run("-p", "/cost", "--output-format", "stream-json").messages
+        assert {"cost", "help"} <= set(first["slash_commands"])
         assert server.requests == []
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -113,6 +114,12 @@ def notices_to_tell(notices: tuple[str, ...], scene: Scene) -> tuple[str, ...]:
     return tuple(notice for notice in notices if notice != SMALL_MODEL)
 
 
+def _command_names(cwd: Path) -> tuple[str, ...]:
+    from ostinato.cli.slash_commands import known_commands  # ruff: ignore[import-outside-top-level] - only this protocol tells them
+
+    return tuple(entry.name for entry in known_commands(cwd))
+
+
 def renderer_for(scene: Scene, engine: QueryEngine, options: Options, interruption: Interruption) -> Renderer:
     setting = engine.setting
     resume_hint = f"go on with `ostinato --resume {setting.session_id} -p …`" if options.keep_session else ""
@@ -133,6 +140,7 @@ def renderer_for(scene: Scene, engine: QueryEngine, options: Options, interrupti
                 tool_names=tuple(tool.name for tool in setting.tools),
                 permission_mode=setting.permission_mode,
                 api_key_source=scene.api_key_source,
+                slash_commands=_command_names(setting.workspace.cwd),
             )
             stream = StreamJson(
                 session,

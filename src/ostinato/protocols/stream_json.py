@@ -58,6 +58,7 @@ class StreamedSession(msgspec.Struct, frozen=True):
     tool_names: tuple[str, ...]
     permission_mode: str
     api_key_source: str = "none"
+    slash_commands: tuple[str, ...] = ()
 
 
 class StreamJson:
@@ -88,7 +89,7 @@ class StreamJson:
             "mcp_servers": [],
             "model": session.model.id,
             "permissionMode": session.permission_mode,
-            "slash_commands": [],
+            "slash_commands": list(session.slash_commands),
             "apiKeySource": session.api_key_source,
             "claude_code_version": PROTOCOL_VERSION,
             "ostinato_version": VERSION,
