@@ -147,9 +147,10 @@ class Answered(Recorded, frozen=True):
 
 
 class Truncated(Recorded, frozen=True):
-    """The reply hit its output limit, which was this many tokens."""
+    """The reply hit its output limit, which was this many tokens. `is_shortened`: less than wanted, for want of money."""
 
     max_output_tokens: int = 0
+    is_shortened: bool = False
 
 
 class Overflowed(Recorded, frozen=True):

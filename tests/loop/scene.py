@@ -39,6 +39,7 @@ class Scene:
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     config: QueryConfig = STRICT
     max_turns: int | None = None
+    max_output_tokens: int | None = None
     prompt: str = "go"
     before: Sequence[Message] = ()
     folder: Path = Path("/")
@@ -67,6 +68,7 @@ class Scene:
             tool_use_context=context,
             settings=ModelSettings(system=("You are a test.",)),
             max_turns=self.max_turns,
+            max_output_tokens_override=self.max_output_tokens,
             config=self.config,
             started_for=self.started_for,
         )

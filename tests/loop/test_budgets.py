@@ -88,11 +88,12 @@ async def test_the_last_call_is_allowed_only_the_output_that_fits():
 
 
 async def test_a_reply_cut_at_the_shortened_limit_names_that_limit():
-    scene = Scene(ScriptedModel(Reply(say("short"), stop_reason="max_tokens")))
+    scene = Scene(ScriptedModel.repeating(Reply(say("short"), stop_reason="max_tokens")))
     limited(scene, tokens=5_000)
     await scene.play()
     (note,) = [m for m in scene.view if getattr(m, "is_error", False)]
-    assert str(scene.model.requests[0].max_output_tokens) in str(note)
+    assert str(scene.model.requests[-1].max_output_tokens) in str(note)
+    assert "max_output_tokens_escalate" not in transitions(scene.terminal)  # more is what it cannot have
 
 
 async def test_calls_of_several_queries_at_the_same_time_share_one_budget():

@@ -1,6 +1,9 @@
-"""The answer of a query: the text of its last response that said something, with what was retracted taken out."""
+"""The answer of a query: the text of its last response that said something, with what was retracted taken out.
 
-from ostinato.events import AssistantEvent, Event, Tombstone
+A response that goes on where a cut one broke off is the same answer.
+"""
+
+from ostinato.events import AssistantEvent, Event, Tombstone, Transition
 from ostinato.messages import AssistantMessage
 
 
@@ -9,6 +12,8 @@ class Answer:
 
     def __init__(self) -> None:
         self._said: dict[str, AssistantMessage] = {}
+        self._cut = ""
+        self._is_cut_over = False
         self.notes: list[str] = []
 
     def take(self, event: Event) -> None:
@@ -16,9 +21,15 @@ class Answer:
             case AssistantEvent(message) if message.is_error:
                 self.notes.append(message.text)
             case AssistantEvent(message) if message.text:
+                if self._is_cut_over:
+                    self._cut, self._is_cut_over = "", False
                 self._said[message.uuid] = message
             case Tombstone(uuid):
                 self._said.pop(uuid, None)
+            case Transition(transition) if transition.reason == "max_output_tokens_recovery":
+                self._cut, self._said = self.text, {}
+            case Transition(transition) if transition.reason == "next_turn":
+                self._is_cut_over = True
             case _:
                 pass
 
@@ -26,6 +37,8 @@ class Answer:
     def text(self) -> str:
         """Empty if nothing was said."""
         if not self._said:
-            return ""
+            return self._cut
         last = next(reversed(self._said.values())).response_id
-        return "".join(message.text for message in self._said.values() if message.response_id == last)
+        return self._cut + "".join(
+            message.text for message in self._said.values() if message.response_id == last
+        )

@@ -26,9 +26,10 @@ from ostinato.state import QueryConfig, State, ToolUseContext
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The reply is complete; it was allowed this many output tokens."""
+    """The reply is complete; it was allowed this many output tokens. `is_shortened`: the budget allowed less than wanted."""
 
     max_output_tokens: int
+    is_shortened: bool = False
 
 
 class Broke(msgspec.Struct, frozen=True):
@@ -76,7 +77,8 @@ class Attempts:
         room = budget.reserve(model, estimate, request.max_output_tokens)
         if isinstance(room, BudgetSpent):
             return Unaffordable(room)
-        if room.max_output_tokens < request.max_output_tokens:
+        is_shortened = room.max_output_tokens < request.max_output_tokens
+        if is_shortened:
             request = replace(request, max_output_tokens=room.max_output_tokens)
         try:
             await self._ledger.emit(RequestStart(request.model, state.turn_count))
@@ -87,7 +89,7 @@ class Attempts:
             budget.settle(room, model, reply.known_usage(estimate))
         self._note(request, reply, end)
         await self._ledger.show()
-        return end
+        return replace(end, is_shortened=is_shortened) if isinstance(end, Finished) else end
 
     async def _streamed(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
         try:

@@ -6,10 +6,10 @@ A batch whose sending was cancelled stays pending and is shown later, so that hi
 from collections.abc import Sequence
 
 from ostinato.errors import JournalError
-from ostinato.events import Event, StreamEvent
+from ostinato.events import Event, StreamEvent, Tombstone
 from ostinato.loop.deps import Emit, Offer
 from ostinato.ports import Journal
-from ostinato.records import Record
+from ostinato.records import AnyEdit, Record, Retract
 
 
 class Ledger:
@@ -35,6 +35,13 @@ class Ledger:
         self.records.append(record)
         if event is not None:
             self._pending.append(event)
+
+    def edit(self, *edits: AnyEdit) -> None:
+        """Write the edits; of what they retract, a tombstone for each message is shown with the next `show()`."""
+        for edit in edits:
+            self.record(edit)
+            if isinstance(edit, Retract):
+                self._pending.extend(Tombstone(uuid) for uuid in edit.ids)
 
     def stream(self, event: StreamEvent) -> None:
         """A delta: shown with the next `show()`, never stored."""

@@ -20,8 +20,9 @@ from ostinato.loop.request import RequestBuilder
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.exhausted import exhausted
-from ostinato.loop.transitions.failed import failed, media_rejected, overflowed, refused, truncated
+from ostinato.loop.transitions.failed import failed, media_rejected, overflowed, refused
 from ostinato.loop.transitions.step import End, Step, all_shown
+from ostinato.loop.transitions.truncated import truncated
 from ostinato.loop.transitions.used_tools import used_tools
 from ostinato.loop.turn import QueryNotes, take_turn
 from ostinato.records import Ended
@@ -64,9 +65,10 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
         state = await _prepared(state, deps, ledger)
         outcome = await take_turn(state, params, deps, ledger, requests, notes)
         step = await _step(state, outcome, params, deps)
+        ledger.edit(*step.edits)
         await ledger.record_then_emit(*all_shown(step.added))
         if isinstance(step, End):
-            messages = state.messages.extend(outcome.records).extend(step.added)
+            messages = state.messages.extend((*outcome.records, *step.edits, *step.added))
             return QueryEnd(_recorded_end(step, notes, ledger), messages)
         state = step.state
         await _announce(queued_uuids(step.added), notes, ledger)
@@ -89,7 +91,8 @@ async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps)
         case Answered() | Empty() | Paused():
             return answered(outcome)
         case Truncated():
-            return truncated(state, outcome, deps)
+            may_escalate = params.max_output_tokens_override is None
+            return truncated(state, outcome, deps, may_escalate=may_escalate)
         case Overflowed():
             return overflowed(state, outcome, deps)
         case MediaRejected():
@@ -115,8 +118,7 @@ async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
     edits = await unless_aborted(
         state.tool_use_context.abort, lambda: deps.prepare_context(state.messages), otherwise=()
     )
-    for edit in edits:
-        ledger.record(edit)
+    ledger.edit(*edits)
     return replace(state, messages=state.messages.extend(ledger.taken())) if edits else state
 
 

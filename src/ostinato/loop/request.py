@@ -10,9 +10,10 @@ DEFAULT_MAX_OUTPUT_TOKENS = 32_000
 """Asked for when neither the caller nor a recovery sets a limit; never above the model's own (semantics §9.3)."""
 
 
-def max_output_tokens(state: State) -> int:
+def max_output_tokens(state: State, wanted: int | None = None) -> int:
+    """`wanted` is the caller's own limit, which holds for every pass."""
     limit = state.tool_use_context.model.max_output_tokens
-    return min(state.max_output_tokens_override or DEFAULT_MAX_OUTPUT_TOKENS, limit)
+    return min(state.max_output_tokens_override or wanted or DEFAULT_MAX_OUTPUT_TOKENS, limit)
 
 
 class RequestBuilder:
@@ -22,6 +23,7 @@ class RequestBuilder:
 
     def __init__(self, params: QueryParams) -> None:
         self._settings = params.settings
+        self._max_output_tokens = params.max_output_tokens_override
         self._normaliser = Normaliser(params.tool_use_context.model, strict=params.config.normalise_strictly)
         self._tools: tuple[Tool, ...] | None = None
         self._schemas: tuple[ToolSchema, ...] = ()
@@ -40,7 +42,7 @@ class RequestBuilder:
             system=self._settings.system,
             messages=self._normaliser.request_messages(state.messages, self._settings.user_context),
             tools=self._schemas,
-            max_output_tokens=max_output_tokens(state),
+            max_output_tokens=max_output_tokens(state, self._max_output_tokens),
             source=context.source,
             tracking=context.tracking,
             temperature=self._settings.temperature,

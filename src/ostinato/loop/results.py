@@ -13,6 +13,11 @@ INTERRUPTION_PROMPT = "[The user interrupted here.]"
 INTERRUPTION_PROMPT_TOOLS = "[The user interrupted while tools were running.]"
 TIME_OVER_PROMPT = "[The time for this run was over here; what was not finished was stopped.]"
 
+RESUME_PROMPT = (
+    "Your reply reached its output limit and was cut here. Go on exactly where it broke off, in the middle of a sentence if "
+    "need be: no apology, and nothing said again. Do what is left in smaller pieces."
+)
+
 ERROR_HEAD_CHARACTERS = 5_000
 """An error text over 10,000 characters keeps its first and last 5,000 (semantics §14.2)."""
 

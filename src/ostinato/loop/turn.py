@@ -111,7 +111,7 @@ async def _finish(
         return UsedTools(incomplete=isinstance(end, Broke))
     if isinstance(end, Broke):
         return _broken(end.error)
-    return _spoken(reply, end.max_output_tokens)
+    return _spoken(reply, end)
 
 
 async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolExecutor) -> None:
@@ -129,10 +129,10 @@ def _broken(error: ModelError) -> Outcome:
     return Failed(error=error)
 
 
-def _spoken(reply: Reply, max_output_tokens: int) -> Outcome:
+def _spoken(reply: Reply, end: Finished) -> Outcome:
     """A complete reply without calls."""
     if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
-        return Truncated(max_output_tokens=max_output_tokens)
+        return Truncated(max_output_tokens=end.max_output_tokens, is_shortened=end.is_shortened)
     if reply.stop_reason == "pause_turn":
         return Paused()
     blocks = [block for message in reply.assistant_messages for block in message.content]

@@ -5,9 +5,8 @@ from ostinato.events import TerminalReason
 from ostinato.loop.deps import Deps
 from ostinato.loop.transitions.step import End, Step, why
 from ostinato.messages import api_error_message
-from ostinato.state import Failed, MediaRejected, Overflowed, State, Truncated
+from ostinato.state import Failed, MediaRejected, Overflowed, State
 
-OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut."
 REFUSED = "The model refused to answer."
 
 
@@ -21,13 +20,6 @@ def overflowed(state: State, outcome: Overflowed, deps: Deps) -> Step:
 
 def media_rejected(state: State, outcome: MediaRejected, deps: Deps) -> Step:
     return _released("image_error", state, outcome.error, deps)
-
-
-def truncated(state: State, outcome: Truncated, deps: Deps) -> Step:
-    """The cut reply stays in the history and the caller is told; then the query ends as if answered."""
-    text = OUTPUT_LIMIT.format(limit=outcome.max_output_tokens)
-    note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
-    return End("completed", (note,))
 
 
 def refused(state: State, deps: Deps) -> Step:

@@ -7,16 +7,17 @@ import msgspec
 from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, AttachmentEvent, Event, SystemEvent, TerminalReason, UserEvent
 from ostinato.messages import AssistantMessage, AttachmentMessage, Message, SystemMessage, UserMessage
-from ostinato.records import Continued
+from ostinato.records import AnyEdit, Continued
 from ostinato.state import State
 
 
 class Next(msgspec.Struct, frozen=True):
-    """Go on with `state`, whose `transition` says why. `added` is written and shown before."""
+    """Go on with `state`, whose `transition` says why. `edits`, then `added`, are written and shown before."""
 
     state: State
     transition: Continued
     added: tuple[Message, ...] = ()
+    edits: tuple[AnyEdit, ...] = ()
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -43,6 +44,7 @@ class End(msgspec.Struct, frozen=True):
     added: tuple[Message, ...] = ()
     why: Why = NO_REASON
     turn_count: int | None = None
+    edits: tuple[AnyEdit, ...] = ()
 
 
 Step = Next | End

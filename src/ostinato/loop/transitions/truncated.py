@@ -1,0 +1,73 @@
+"""A reply that reached its output limit: say it again with room, then go on where it broke off, at most three times.
+
+The error is withheld while this lasts, and released exactly once if it does not help.
+"""
+
+from ostinato.loop import results
+from ostinato.loop.deps import Deps
+from ostinato.loop.transitions.step import End, Next, Step
+from ostinato.messages import AssistantMessage, api_error_message, meta_prompt
+from ostinato.records import Continued, Retract
+from ostinato.state import State, Truncated
+
+ESCALATED_MAX_OUTPUT_TOKENS = 64_000
+"""The field's second limit (semantics §26); never above the model's own."""
+
+MAX_RECOVERIES = 3
+"""Resumes in a row; a round of tools starts the count again."""
+
+OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut."
+
+
+def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: bool) -> Step:
+    """`may_escalate`: the caller has set no limit of its own."""
+    limit = min(ESCALATED_MAX_OUTPUT_TOKENS, state.tool_use_context.model.max_output_tokens)
+    has_room = limit > outcome.max_output_tokens and not outcome.is_shortened
+    if may_escalate and state.max_output_tokens_override is None and has_room:
+        return _said_again(state, outcome, deps, limit)
+    if state.max_output_tokens_recovery_count < MAX_RECOVERIES:
+        return _gone_on_with(state, outcome, deps)
+    text = OUTPUT_LIMIT.format(limit=outcome.max_output_tokens)
+    return End("completed", (api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text),))
+
+
+def _said_again(state: State, outcome: Truncated, deps: Deps, limit: int) -> Next:
+    """The same request with a higher limit. What was cut is gone, from the screen too: the whole reply comes again."""
+    cut = tuple(record.uuid for record in outcome.records if isinstance(record, AssistantMessage))
+    edits = (Retract(deps.ids.uuid(), cut),) if cut else ()
+    transition = Continued("max_output_tokens_escalate", state.turn_count)
+    following = State(
+        messages=state.messages.extend(outcome.records).extend(edits),
+        tool_use_context=state.tool_use_context,
+        auto_compact_tracking=state.auto_compact_tracking,
+        max_output_tokens_recovery_count=state.max_output_tokens_recovery_count,
+        has_attempted_reactive_compact=state.has_attempted_reactive_compact,
+        max_output_tokens_override=limit,
+        pending_tool_use_summary=None,
+        stop_hook_active=state.stop_hook_active,
+        turn_count=state.turn_count,
+        transition=transition,
+        bounds=state.bounds,
+    )
+    return Next(following, transition, edits=edits)
+
+
+def _gone_on_with(state: State, outcome: Truncated, deps: Deps) -> Next:
+    """The part stays, and the model is asked to go on from there."""
+    attempt = state.max_output_tokens_recovery_count + 1
+    resume = meta_prompt(deps.ids.uuid(), results.RESUME_PROMPT, origin="recovery")
+    transition = Continued("max_output_tokens_recovery", state.turn_count, attempt=attempt)
+    following = State(
+        messages=state.messages.extend(outcome.records).append(resume),
+        tool_use_context=state.tool_use_context,
+        auto_compact_tracking=state.auto_compact_tracking,
+        max_output_tokens_recovery_count=attempt,
+        has_attempted_reactive_compact=state.has_attempted_reactive_compact,
+        max_output_tokens_override=state.max_output_tokens_override,
+        pending_tool_use_summary=None,
+        stop_hook_active=state.stop_hook_active,
+        turn_count=state.turn_count,
+        transition=transition,
+        bounds=state.bounds,
+    )
+    return Next(following, transition, (resume,))
