@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from ostinato.engine.costs import cost_usd
+from ostinato.engine.costs import FREE, cost_usd, prices_of
 from ostinato.errors import UsageError
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS, BudgetLimits, BudgetSpent, Limit, Reservation
 from ostinato.messages import Usage
@@ -18,7 +18,6 @@ from ostinato.ports import Clock, ModelFacts, Prices
 WARN_AT: Final = 0.8
 """Of a limit; then the user is told, once."""
 
-FREE: Final = Prices(0, 0)
 _TOKENS_A_PRICE: Final = 1_000_000
 
 _HINTS: Final[dict[Limit, str]] = {
@@ -26,11 +25,6 @@ _HINTS: Final[dict[Limit, str]] = {
     "tokens": "raise `--max-tokens-total` (`max_total_tokens`)",
     "time": "raise `--timeout` (`timeout_s`)",
 }
-
-
-def prices_of(model: ModelFacts) -> Prices | None:
-    """None if they are not known. A model on this machine costs nothing."""
-    return FREE if model.provider == "local" else model.prices
 
 
 def check_prices(limits: BudgetLimits, model: ModelFacts) -> None:

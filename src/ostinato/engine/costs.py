@@ -9,6 +9,8 @@ from ostinato.ports import ModelFacts, Prices
 
 _TOKENS_A_PRICE: Final = 1_000_000
 
+FREE: Final = Prices(0, 0)
+
 FactsOf = Callable[[str], ModelFacts | None]
 """What is known of a model by the name its responses carry; None if nothing is."""
 
@@ -23,10 +25,16 @@ def cost_usd(usage: Usage, prices: Prices) -> float:
     ) / _TOKENS_A_PRICE
 
 
+def prices_of(model: ModelFacts) -> Prices | None:
+    """None if they are not known. A model on this machine costs nothing."""
+    return FREE if model.provider == "local" else model.prices
+
+
 def model_cost(usage: Usage, facts: ModelFacts | None) -> ModelCost:
     if facts is None:
         return ModelCost(usage)
-    cost = None if facts.prices is None else cost_usd(usage, facts.prices)
+    prices = prices_of(facts)
+    cost = None if prices is None else cost_usd(usage, prices)
     return ModelCost(usage, cost, facts.context_window, facts.max_output_tokens)
 
 
