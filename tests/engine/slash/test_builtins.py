@@ -1,6 +1,7 @@
 """What the built-in commands say and do, over sessions that were resumed and files that others wrote."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -150,6 +151,15 @@ async def test_memory_lists_what_was_loaded_and_what_was_left_out(stage: Stage):
     )
     text = (await stage.reply("/memory")).text
     assert all(part in text for part in ("/p/AGENTS.md", "42 characters", "/p/CLAUDE.md", "it leads outside"))
+
+
+async def test_memory_lists_what_was_attached_since_and_says_when_a_model_is_given_none(stage: Stage):
+    stage.history = History.fold([
+        attachment_message("u", Reminder("nested_instructions", "text", "/p/sub/AGENTS.md"))
+    ])
+    assert "/p/sub/AGENTS.md" in (await stage.reply("/memory")).text
+    stage.changes = {"model": replace(stage.model, short_prompt=True)}
+    assert "AGENTS" not in (await stage.reply("/memory")).text
 
 
 async def test_status_tells_what_the_conversation_is_made_of(stage: Stage):

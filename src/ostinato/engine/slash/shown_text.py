@@ -23,8 +23,9 @@ def shown_line(text: str | Path, max_columns: int) -> str:
     return line
 
 
-def shown_path(path: Path, home: Path | None = None) -> str:
+def shown_path(path: Path | str, home: Path | None = None) -> str:
     """The whole path; what lies in the home folder begins with `~`."""
+    path = Path(path)
     if home is not None and path.is_relative_to(home) and path != home:
         return shown(sanitise(f"~/{path.relative_to(home)}"))
     return shown(sanitise(str(path)))
