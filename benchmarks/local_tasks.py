@@ -35,7 +35,14 @@ SETS: Mapping[str, Sequence[Task]] = {
     "own": local_own_tasks.TASKS,
     "held_out": local_held_out_tasks.TASKS,
 }
-ADAPTER = ("local.py", "local_actions.py", "local_examples.py", "local_progress.py", "local_reply.py")
+ADAPTER = (
+    "local.py",
+    "local_actions.py",
+    "local_examples.py",
+    "local_menu.py",
+    "local_progress.py",
+    "local_reply.py",
+)
 """The files that decide what a local model is asked."""
 
 

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 import ostinato
+from ostinato.engine.prompt import SHORT_SYSTEM_PROMPT
 from ostinato.errors import ModelError
 from ostinato.events import (
     AnyModelEvent,
@@ -27,10 +28,11 @@ from ostinato.events import (
 )
 from ostinato.messages import Text, ToolResult, ToolUse
 from ostinato.ports import ModelRequest, QuerySource, QueryTracking, RequestMessage, ToolSchema
-from ostinato.providers.local import LocalModel, open_local_model
+from ostinato.providers.local import TOOL_NAMES, LocalModel, open_local_model
 from ostinato.providers.local_runtime import RUNTIME, LoadedModels, load_with_xllamacpp
 from ostinato.state import QueryConfig
 from ostinato.tool import Tool, ToolContext, build_tool
+from ostinato.tools.builtin import builtin_tools
 
 MODEL_VARIABLE = "OSTINATO_TEST_MODEL"
 """Names the GGUF file of SmolLM2-135M (or another small model)."""
@@ -45,6 +47,19 @@ READ = ToolSchema(
 )
 
 
+TOKENS_OF_AN_X = 10
+"""The task itself: one token, the marks of its turn, and those that open the reply."""
+
+
+def offered() -> tuple[ToolSchema, ...]:
+    """The tools that a local model is given."""
+    return tuple(
+        ToolSchema(tool.name, tool.description, tool.input_schema, tool.flat_parameters)
+        for tool in builtin_tools(is_read_only_command=lambda _command: False)
+        if tool.name in TOOL_NAMES
+    )
+
+
 @pytest.fixture(scope="module")
 def model() -> Iterator[LocalModel]:
     pytest.importorskip(RUNTIME)
@@ -57,11 +72,15 @@ def model() -> Iterator[LocalModel]:
 
 
 def request(
-    text: str, *, tools: tuple[ToolSchema, ...] = (BASH, READ), max_output_tokens: int = 200
+    text: str,
+    *,
+    tools: tuple[ToolSchema, ...] = (BASH, READ),
+    max_output_tokens: int = 200,
+    system: tuple[str, ...] = (),
 ) -> ModelRequest:
     message = RequestMessage("user", (Text(text),))
     return ModelRequest(
-        "local", (), (message,), tools, max_output_tokens, QuerySource("main"), QueryTracking("c")
+        "local", system, (message,), tools, max_output_tokens, QuerySource("main"), QueryTracking("c")
     )
 
 
@@ -119,6 +138,17 @@ async def test_the_next_request_reads_the_shared_prefix_from_the_cache(model: Lo
     stop = (await read(model, request("Look around again.", max_output_tokens=3)))[-1]
     assert isinstance(stop, MessageStop)
     assert stop.usage.cache_read_input_tokens > stop.usage.input_tokens
+
+
+async def test_everything_before_the_task_takes_under_400_tokens_of_its_own_tokenizer(
+    model: LocalModel,
+) -> None:
+    """System text, tool names and worked examples, with the marks of the chat template, as the engine sends them."""
+    asked = request("x", tools=offered(), max_output_tokens=1, system=(SHORT_SYSTEM_PROMPT,))
+    stop = (await read(model, asked))[-1]
+    assert isinstance(stop, MessageStop)
+    tokens = stop.usage.input_tokens + stop.usage.cache_read_input_tokens
+    assert 200 < tokens - TOKENS_OF_AN_X < 400
 
 
 # ------------------------------------------------------------------------------------------------ the whole loop

@@ -15,8 +15,9 @@ from typing import Any
 from ostinato.errors import LocalModelError, ModelError
 from ostinato.events import AnyModelEvent
 from ostinato.ports import ModelFacts, ModelRequest, Prices
-from ostinato.providers.local_actions import action_schema, chat_messages
+from ostinato.providers.local_actions import chat_messages
 from ostinato.providers.local_bridge import Bridge, Item
+from ostinato.providers.local_menu import action_schema
 from ostinato.providers.local_models import find_local_model, model_path
 from ostinato.providers.local_reply import Reply
 from ostinato.providers.local_runtime import LoadedModels, check_file, check_runtime

@@ -1,6 +1,6 @@
-"""The language of small models: one JSON action per reply, chosen from a constrained menu, and the way there and back.
+"""The language of small models: one JSON action per reply, and the way there and back.
 
-Pure translation: requests become a short chat and a schema, a reply's text becomes blocks. What the model wrote is never
+Pure translation: a request becomes a short chat, a reply's text becomes blocks. What the model wrote is never
 repaired: an action is whole, or it is no action.
 """
 
@@ -26,45 +26,33 @@ from ostinato.messages import (
 )
 from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
 from ostinato.providers.local_examples import examples_for
-from ostinato.providers.local_progress import EDIT, PATH, idle_tools, past_calls, seen_files
-
-DONE = "done"
-"""The action that ends a turn; its `answer` is the text for the user."""
+from ostinato.providers.local_menu import DONE, offered_parameters
+from ostinato.providers.local_progress import READ, without_line_numbers
 
 MAX_DESCRIPTION_CHARACTERS = 90
 MAX_SYSTEM_CHARACTERS = 400
-"""Every prompt token is paid for on a CPU, and small models get worse with prose: the system prompt stays under 400 tokens."""
-
-MAX_OPTIONAL_OF = 3
-"""Tools with more parameters than this are offered with the required ones only: each optional one is a way to go wrong."""
+"""A longer system prompt was written for a large model. Every prompt token is paid for on a CPU, and small models get worse with
+prose: all that stands before the user's task, worked examples included, takes under 400 tokens.
+"""
 
 AnyBlock = UserBlock | AssistantBlock
 
 _CONTEXT_MARK = "<system-reminder>"
 _FOLDER = re.compile(r"^- working folder: (/.*)$", re.MULTILINE)
-_SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 _ROLE = "You are a coding agent."
 
-_INTRODUCTION = """You work in a project folder by calling tools, one call at a time. \
-Reply with one JSON object, the next call; then you are given its result.
-Tools:
-{tools}
-- done(answer): finish, with the answer for the user, as soon as the task is complete"""
+_INTRODUCTION = "Reply with one JSON object, the next call: {names} or done."
 
 _REMINDER = "(The task: {task})"
 """Measured: longer ones, which say when to call done, are followed less than this one and the examples."""
 
-_EXAMPLES_END = "The first tasks are examples from another folder."
+_EXAMPLES_FOLLOW = "First, examples."
 
-_GISTS: Mapping[str, str] = {
-    "Bash": "run a shell command, to list, count, find, run or test",
-    "Read": "show a file",
-    "Write": "create a file, or replace all of it",
-    "Edit": "replace old_string in a file by new_string; Read the file first",
-    "Grep": "list the files that match a pattern",
-}
-"""The usual tools in few words; other tools are introduced by their own first sentence."""
+_KNOWN_TOOLS: Mapping[str, str] = {"Bash": "", "Read": "", "Write": " (a new file)", "Edit": "", "Grep": ""}
+"""Tools whose names say enough, with the words that some need; others are introduced by their own first sentence. Measured: a
+line for each tool gains nothing beside examples that show them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,50 +71,6 @@ class Finished:
 
 
 Action = Called | Finished
-
-
-# ------------------------------------------------------------------------------------------------ the menu
-
-
-def action_schema(tools: Sequence[ToolSchema], messages: Sequence[RequestMessage] = ()) -> dict[str, Any]:
-    """A JSON Schema that every sensible action meets: flat scalar arguments, one object per tool, and `done`.
-
-    What cannot help now is not on the menu: Edit of a file that was not read, and a tool that has just told the same again.
-    """
-    calls = past_calls(messages)
-    files, idle = seen_files(calls), idle_tools(calls)
-    done = ToolSchema(DONE, "", {"properties": {"answer": {"type": "string"}}, "required": ["answer"]})
-    offered = (tool for tool in tools if tool.name not in idle and (tool.name != EDIT or files))
-    return {"anyOf": [_one_action(tool, files) for tool in (*offered, done)]}
-
-
-def _one_action(tool: ToolSchema, files: Sequence[str]) -> dict[str, Any]:
-    offered = _offered_parameters(tool)
-    if tool.name == EDIT and PATH in offered:
-        offered[PATH] = {"type": "string", "enum": list(files)}
-    required = [name for name in offered if name in _required(tool)]
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": tool.name}} | offered,
-        "required": ["tool", *required],
-        "additionalProperties": False,
-    }
-
-
-def _required(tool: ToolSchema) -> Sequence[str]:
-    return cast("Sequence[str]", tool.input_schema.get("required", ()))
-
-
-def _offered_parameters(tool: ToolSchema) -> dict[str, Any]:
-    """The tool's own choice, else the scalars: all if they are few, or the required ones. In the order of the schema."""
-    properties = cast("Mapping[str, Mapping[str, Any]]", tool.input_schema.get("properties", {}))
-    has_few = len(properties) <= MAX_OPTIONAL_OF
-    offered = tool.flat_parameters or (properties if has_few else _required(tool))
-    return {
-        name: {key: schema[key] for key in ("type", "enum") if key in schema}
-        for name, schema in properties.items()
-        if schema.get("type") in _SCALARS and name != "tool" and name in offered
-    }
 
 
 # ------------------------------------------------------------------------------------------------ the chat
@@ -197,19 +141,20 @@ def _system_prompt(request: ModelRequest) -> str:
         return given
     # A prompt written for large models would drown a small one: it is left out whole, not cut somewhere.
     role = given if 0 < len(given) <= MAX_SYSTEM_CHARACTERS else _ROLE
-    prompt = f"{role} " + _INTRODUCTION.format(tools="\n".join(_tool_line(tool) for tool in request.tools))
-    has_examples = examples_for([tool.name for tool in request.tools])
-    return f"{prompt}\n{_EXAMPLES_END}" if has_examples else prompt
+    prompt = f"{role} " + _INTRODUCTION.format(
+        names=", ".join(tool.name + _KNOWN_TOOLS.get(tool.name, "") for tool in request.tools)
+    )
+    lines = [prompt, *(_tool_line(tool) for tool in request.tools if tool.name not in _KNOWN_TOOLS)]
+    if examples_for([tool.name for tool in request.tools]):
+        lines.append(_EXAMPLES_FOLLOW)
+    return "\n".join(lines)
 
 
 def _tool_line(tool: ToolSchema) -> str:
-    offered = f"- {tool.name}({', '.join(_offered_parameters(tool))})"
-    if gist := _GISTS.get(tool.name):
-        return f"{offered}: {gist}"
     sentence = re.split(r"(?<=[.;:])\s|\n", tool.description.strip(), maxsplit=1)[0].rstrip(".;:")
     if len(sentence) > MAX_DESCRIPTION_CHARACTERS:
         sentence = sentence[:MAX_DESCRIPTION_CHARACTERS].rsplit(" ", 1)[0]
-    return f"{offered}: {sentence}"
+    return f"- {tool.name}({', '.join(offered_parameters(tool))}): {sentence}"
 
 
 def _as_actions(blocks: Sequence[AnyBlock]) -> tuple[str, ...]:
@@ -239,16 +184,13 @@ def _line(block: AnyBlock, names: Mapping[str, str], max_characters: int) -> str
 
 def _result_line(result: ToolResult, name: str, max_characters: int) -> str:
     body = result.content if isinstance(result.content, str) else _result_text(result.content)
-    if name == "Read":
-        body = _LINE_NUMBER.sub("", body)
+    if name == READ:
+        body = without_line_numbers(body)
     return _told(name, shorten(body, max_characters) or "(nothing)", is_error=result.is_error)
 
 
 def _told(name: str, result: str, *, is_error: bool) -> str:
     return f"{name} {'failed' if is_error else 'gave'}:\n{result}"
-
-
-_LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 
 
 def _result_text(blocks: Iterable[ResultBlock]) -> str:

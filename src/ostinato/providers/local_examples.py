@@ -1,6 +1,7 @@
-"""Two or three worked tasks that stand before the user's own: what a small model does not learn from prose, it copies.
+"""Three worked tasks that stand before the user's own: what a small model does not learn from prose, it copies.
 
-Measured with a 1.5B model: without them it reads the same file over and over and never says that it is done.
+Measured with a 1.5B model: without them it reads the same file over and over and never says that it is done. It copies the last
+one most, and their order of calls: so a question comes last, and no example adds code, or repairs become additions.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,56 +27,38 @@ class Example:
     steps: tuple[Step, ...]
 
 
+SEARCH = Example(
+    "Which file mentions Ada?",
+    (
+        Step("Bash", {"command": "grep -l Ada *"}, "b.txt"),
+        Step("done", {"answer": "b.txt mentions Ada."}),
+    ),
+)
 QUESTION = Example(
     "Which colour does theme.ini set?",
     (
-        Step("Read", {"file_path": "theme.ini"}, "[theme]\ncolour = blue"),
+        Step("Read", {"file_path": "theme.ini"}, "colour = blue"),
         Step("done", {"answer": "It sets the colour blue."}),
     ),
 )
-SEARCH = Example(
-    "Which file here is the newest?",
+REPAIR = Example(
+    "python3 test.py fails. Fix names.py.",
     (
-        Step("Bash", {"command": "ls -t | head -1"}, "report.txt"),
-        Step("done", {"answer": "The newest file is report.txt."}),
-    ),
-)
-ADDITION = Example(
-    "Add a function bye to greet.py.",
-    (
-        Step("Read", {"file_path": "greet.py"}, 'def hello():\n    print("hello")'),
+        Step("Bash", {"command": "python3 test.py"}, "AssertionError: first", is_error=True),
+        Step("Read", {"file_path": "names.py"}, "def first(name):\n    return name[1]"),
         Step(
             "Edit",
             {
-                "file_path": "greet.py",
-                "old_string": 'def hello():\n    print("hello")',
-                "new_string": 'def hello():\n    print("hello")\n\n\ndef bye():\n    print("bye")',
+                "file_path": "names.py",
+                "old_string": "def first(name):\n    return name[1]",
+                "new_string": "def first(name):\n    return name[0]",
             },
-            "edited greet.py at line 1",
+            "edited names.py at line 1",
         ),
-        Step("done", {"answer": "Added bye to greet.py."}),
+        Step("done", {"answer": "Fixed first."}),
     ),
 )
-REPAIR = Example(
-    "python3 test_names.py fails. Repair names.py.",
-    (
-        Step(
-            "Bash",
-            {"command": "python3 test_names.py"},
-            'File "test_names.py", line 2\n    assert short("Ann") == "A."\nAssertionError',
-            is_error=True,
-        ),
-        Step("Read", {"file_path": "names.py"}, 'def short(name):\n    return name[1] + "."'),
-        Step(
-            "Edit",
-            {"file_path": "names.py", "old_string": "name[1]", "new_string": "name[0]"},
-            "edited names.py at line 2",
-        ),
-        Step("Bash", {"command": "python3 test_names.py"}, "ok"),
-        Step("done", {"answer": "names.py took the second letter; now the test passes."}),
-    ),
-)
-EXAMPLES = (QUESTION, SEARCH, ADDITION, REPAIR)
+EXAMPLES = (REPAIR, SEARCH, QUESTION)
 
 
 def examples_for(tools: Collection[str]) -> Sequence[Example]:

@@ -3,6 +3,7 @@
 A small model that has made the same call twice makes it for ever; prose does not stop it, a menu without that tool does.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from ostinato.messages import ResultBlock, ToolResult, ToolUse
 from ostinato.ports import RequestMessage
 
 EDIT, WRITE, READ = "Edit", "Write", "Read"
-PATH = "file_path"
+PATH, OLD, NEW, CONTENT = "file_path", "old_string", "new_string", "content"
 
 MAX_REPEATS = 2
 """An edit that makes room for itself can be made for ever: so often may the same call have had the same result before."""
@@ -42,10 +43,56 @@ def past_calls(messages: Sequence[RequestMessage]) -> Sequence[PastCall]:
     ]
 
 
-def seen_files(calls: Iterable[PastCall]) -> Sequence[str]:
-    """The files whose content the model knows, as its calls named them."""
-    shown = (call for call in calls if call.name in {READ, WRITE, EDIT} and not call.is_error)
-    return list(dict.fromkeys(str(call.input[PATH]) for call in shown if call.input.get(PATH)))
+def known_files(calls: Iterable[PastCall]) -> Mapping[str, str | None]:
+    """The files that the model has seen, as its calls named them, with the text that they have now; None where that cannot
+    be told (a shell command may have changed it, which the next Edit will say).
+    """
+    texts: dict[str, str | None] = {}
+    for call in calls:
+        path = str(call.input.get(PATH) or "")
+        if not path or call.is_error:
+            continue
+        if call.name == READ:
+            texts[path] = _text_shown(call.result) or texts.get(path)
+        elif call.name == WRITE:
+            texts[path] = str(call.input.get(CONTENT, ""))
+        elif call.name == EDIT:
+            texts[path] = _edited(texts.get(path), call.input)
+    return texts
+
+
+def refused_passages(calls: Iterable[PastCall], path: str) -> Collection[str]:
+    """What an Edit of that file was refused for since the file was last read."""
+    refused: set[str] = set()
+    for call in calls:
+        if call.input.get(PATH) != path:
+            continue
+        if call.name == READ and not call.is_error:
+            refused.clear()
+        elif call.name == EDIT and call.is_error:
+            refused.add(str(call.input.get(OLD)))
+    return refused
+
+
+def _text_shown(result: str | tuple[ResultBlock, ...]) -> str | None:
+    """The numbered lines of what Read said, without the numbers."""
+    if not isinstance(result, str):
+        return None
+    lines = [line for line in result.split("\n") if _LINE_NUMBER.match(line)]
+    return "\n".join(without_line_numbers(line) for line in lines) if lines else None
+
+
+def _edited(text: str | None, change: Mapping[str, Any]) -> str | None:
+    old, new = str(change.get(OLD, "")), str(change.get(NEW, ""))
+    return text.replace(old, new) if text is not None and text.count(old) == 1 else None
+
+
+_LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
+
+
+def without_line_numbers(text: str) -> str:
+    """What Read shows, as it stands in the file."""
+    return _LINE_NUMBER.sub("", text)
 
 
 def idle_tools(calls: Sequence[PastCall]) -> Collection[str]:

@@ -18,7 +18,6 @@ from ostinato.events import (
 from ostinato.messages import Text, ToolUse, Usage
 from ostinato.ports import ModelFacts
 from ostinato.providers.local_actions import (
-    DONE,
     Called,
     Finished,
     growing_answer,
@@ -26,6 +25,7 @@ from ostinato.providers.local_actions import (
     opened_tool,
     read_action,
 )
+from ostinato.providers.local_menu import DONE
 
 
 @dataclass(slots=True)
