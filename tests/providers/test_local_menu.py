@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ostinato.messages import Text, ToolResult, ToolUse
 from ostinato.ports import RequestMessage, ToolSchema
-from ostinato.providers.local_menu import MAX_BLOCKS, action_schema, unique_passages
+from ostinato.providers.local_menu import MAX_PASSAGES, action_schema, unique_passages
 
 
 def schema(*required: str, **types: Any) -> Mapping[str, Any]:
@@ -152,10 +152,25 @@ def test_after_a_change_the_menu_holds_the_new_text() -> None:
 
 
 def test_a_refused_passage_is_not_offered_again_until_the_file_is_read() -> None:
-    refused = edited("x = 1", "x = 1", "equal", is_error=True)
+    refused = edited("x = 1", "x = 2", "the disk is full", is_error=True)
     assert passages(*READ_A, *refused) == {"a.py": ["x = 1\n\ny = 2", "y = 2"]}
     again = called("Read", "     1\tx = 1", file_path="a.py")
     assert passages(*READ_A, *refused, *again) == {"a.py": ["x = 1"]}
+
+
+def test_an_edit_that_would_change_nothing_takes_edit_off_the_menu_for_one_reply() -> None:
+    nothing = edited("x = 1", "x = 1", "equal", is_error=True)
+    failed = edited("x = 1", "x = 2", "the disk is full", is_error=True)
+    assert menu(user(Text("t")), *READ_A, *nothing) == ["Bash", "Look", "done"]
+    assert menu(user(Text("t")), *READ_A, *failed) == ["Bash", "Edit", "Look", "done"]
+    assert menu(user(Text("t")), *READ_A, *nothing, *called("Look", "x", where="a")) == menu(
+        user(Text("t")), *READ_A
+    )
+
+
+def test_a_line_may_be_named_without_its_indentation_if_that_is_unique() -> None:
+    assert set(unique_passages("if x:\n    go(1)\ngo(2)")) >= {"    go(1)", "go(1)", "go(2)"}
+    assert "go()" not in unique_passages("if x:\n    go()\ngo()")
 
 
 def test_each_file_has_its_own_passages() -> None:
@@ -178,14 +193,14 @@ def test_a_file_of_many_lines_gets_shorter_passages_or_none() -> None:
         max(passage.count("\n") for passage in unique_passages("\n".join(f"line {n};" for n in range(60))))
         == 1
     )
-    assert unique_passages("\n".join(f"line {n};" for n in range(MAX_BLOCKS + 1))) == ()
+    assert unique_passages("\n".join(f"line {n};" for n in range(MAX_PASSAGES + 1))) == ()
 
 
 @given(st.lists(st.text(alphabet="ab \t", max_size=3), max_size=14))
 def test_each_passage_stands_in_the_text_once_and_begins_and_ends_with_ink(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = unique_passages(text)
-    assert len(found) <= MAX_BLOCKS
+    assert len(found) <= MAX_PASSAGES
     for passage in found:
         assert text.count(passage) == 1
         assert passage.split("\n")[0].strip()

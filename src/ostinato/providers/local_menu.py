@@ -25,7 +25,7 @@ MAX_OPTIONAL_OF = 3
 """Tools with more parameters than this are offered with the required ones only: each optional one is a way to go wrong."""
 
 MAX_BLOCK_LINES = 12
-MAX_BLOCKS = 120
+MAX_PASSAGES = 160
 """So many passages of a file are named in the menu; of a longer file any text may be given."""
 
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
@@ -71,8 +71,9 @@ def _edits(tool: ToolSchema, calls: Sequence[PastCall]) -> list[dict[str, Any]]:
 
 
 def unique_passages(text: str) -> Sequence[str]:
-    """One to `MAX_BLOCK_LINES` whole lines that stand in the text once, in their order; fewer lines each, or none, when
-    that would be too many.
+    """Blocks of whole lines that stand in the text once, in their order, each with and without the indentation of its first
+    line: a model that leaves that out would be led to another line that begins likewise. Short blocks only, or none, when
+    there would be too many.
     """
     lines = text.split("\n")
     for most in range(MAX_BLOCK_LINES, 0, -1):
@@ -82,8 +83,9 @@ def unique_passages(text: str) -> Sequence[str]:
             for count in range(1, most + 1)
             if first + count <= len(lines) and lines[first].strip() and lines[first + count - 1].strip()
         ]
-        found = [block for block in dict.fromkeys(blocks) if text.count(block) == 1]
-        if len(found) <= MAX_BLOCKS:
+        passages = dict.fromkeys(passage for block in blocks for passage in (block, block.lstrip(" \t")))
+        found = [passage for passage in passages if text.count(passage) == 1]
+        if len(found) <= MAX_PASSAGES:
             return found
     return ()
 

@@ -31,6 +31,10 @@ class PastCall:
     def has_changed_a_file(self) -> bool:
         return self.name in {EDIT, WRITE} and not self.is_error
 
+    @property
+    def changes_nothing(self) -> bool:
+        return self.name == EDIT and self.is_error and self.input.get(OLD) == self.input.get(NEW)
+
 
 def past_calls(messages: Sequence[RequestMessage]) -> Sequence[PastCall]:
     """The answered calls, oldest first."""
@@ -97,12 +101,12 @@ def without_line_numbers(text: str) -> str:
 
 def idle_tools(calls: Sequence[PastCall]) -> Collection[str]:
     """The tools of the newest calls that told nothing new: the same call had the same result, and no file has changed since,
-    or it had it `MAX_REPEATS` times whatever changed.
+    or it had it `MAX_REPEATS` times whatever changed; or an Edit was to put in what is there.
     """
     idle: set[str] = set()
     for end in range(len(calls), 0, -1):
         newest = calls[end - 1]
-        if not _is_known(newest, calls[: end - 1]):
+        if not (newest.changes_nothing or _is_known(newest, calls[: end - 1])):
             break
         idle.add(newest.name)
     return idle
