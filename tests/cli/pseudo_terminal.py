@@ -116,7 +116,7 @@ class PseudoTerminal:
     @property
     def is_idle(self) -> bool:
         """Whether the prompt waits and nothing works."""
-        return self.screen.cursor_line.startswith(">") and "\nworking, " not in self.screen.bottom
+        return self.screen.cursor_line.startswith((">", "  ")) and "\nworking, " not in self.screen.bottom
 
     @property
     def _ended(self) -> int:

@@ -1,0 +1,209 @@
+"""Typing in line mode: several lines, pastes, history, and what is typed while a query runs. Nothing typed is lost."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from tests.cli.command import Desk
+from tests.cli.line_scene import (
+    ALT_ENTER,
+    CTRL_C,
+    CTRL_D,
+    CTRL_R,
+    ENTER,
+    ESCAPE,
+    UNTIL_GO,
+    UP,
+    last_prompt,
+    pasted,
+    sent,
+    stuck,
+)
+from tests.cli.pseudo_terminal import PseudoTerminal
+
+from ostinato.testing import Gate, OnWire, Reply, StrictServer, call, say
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+@pytest.mark.parametrize("between", [ALT_ENTER, "\\" + ENTER], ids=["alt-enter", "backslash"])
+def test_a_prompt_may_have_several_lines(desk: Desk, between: str):
+    with StrictServer(Reply(say("answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type(f"one{between}two{ENTER}")
+            terminal.sees("answer")
+        assert last_prompt(server) == "one\ntwo"
+
+
+def test_what_is_pasted_stays_one_prompt(desk: Desk):
+    with StrictServer(Reply(say("answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type(pasted("one\r/exit\rtwo") + ENTER)
+            terminal.sees("answer")
+        assert last_prompt(server) == "one\n/exit\ntwo"
+
+
+def busy(desk: Desk, terminal: PseudoTerminal) -> None:
+    """Until a tool runs."""
+    terminal.prompted()
+    terminal.type("one" + ENTER)
+    terminal.until((desk.work / "started").exists)
+
+
+def test_what_is_typed_while_a_query_runs_waits_and_joins_it(desk: Desk):
+    slow = Reply(call("Bash", "t1", command=UNTIL_GO))
+    with StrictServer(slow, Reply(say("the end"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, "--allowed-tools", "Bash") as terminal:
+            busy(desk, terminal)
+            terminal.type("typed early" + ENTER)
+            terminal.sees("queued: typed early")
+            (desk.work / "go").touch()
+            terminal.prompted(1)
+            assert "queued" not in terminal.text
+            assert "> typed early\n" in terminal.text
+        assert sent(server, 1).count("typed early") == 1
+
+
+def test_what_waits_when_the_query_is_over_is_sent_next(desk: Desk):
+    gate = Gate()
+    with StrictServer(
+        OnWire(Reply(say("first answer")), before_head=gate), Reply(say("second answer"))
+    ) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("one" + ENTER)
+            terminal.sees("working, ")
+            terminal.type("two" + ENTER + "/status" + ENTER + "a draft")
+            terminal.sees("queued: /status")
+            gate.open()
+            terminal.sees(str(desk.work))
+            terminal.prompted(2)
+            assert terminal.text.index("second answer") < terminal.text.index(str(desk.work))
+            assert terminal.screen.cursor_line == "> a draft"
+        assert last_prompt(server) == "two"
+
+
+def test_up_takes_the_last_one_back_to_be_changed(desk: Desk):
+    with StrictServer(Reply(call("Bash", "t1", command=UNTIL_GO)), Reply(say("the end"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, "--allowed-tools", "Bash") as terminal:
+            busy(desk, terminal)
+            terminal.type("quince" + ENTER + "medlar" + ENTER)
+            terminal.sees("queued: medlar")
+            terminal.type(UP + "!" + ENTER)
+            terminal.sees("queued: medlar!")
+            (desk.work / "go").touch()
+            terminal.prompted(1)
+        assert sent(server, 1).index("quince") < sent(server, 1).index("medlar!")
+        assert sent(server, 1).count("medlar") == 1
+
+
+def test_escape_ends_the_query_and_sends_at_once(desk: Desk):
+    with StrictServer(stuck(), Reply(say("second answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("one" + ENTER)
+            terminal.sees("a long")
+            terminal.type("rather this")
+            terminal.sees("> rather this")
+            terminal.type(ESCAPE)
+            terminal.sees("second answer")
+        assert last_prompt(server) == "rather this"
+
+
+def test_an_interrupt_gives_back_everything_that_was_typed(desk: Desk):
+    with StrictServer(stuck(), Reply(say("second answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("one" + ENTER)
+            terminal.sees("a long")
+            terminal.type("queued" + ENTER + "typed early")
+            terminal.sees("queued: queued")
+            terminal.type(CTRL_C)
+            terminal.prompted(1)
+            terminal.type(", sent late" + ENTER)
+            terminal.sees("second answer")
+        assert last_prompt(server) == "queued\ntyped early, sent late"
+
+
+def test_a_long_paste_is_a_marker_and_is_sent_whole(desk: Desk):
+    """Wide characters around it: a marker is no place in the text."""
+    long = "\n".join(f"line {number} 中文" for number in range(40))
+    with StrictServer(Reply(say("answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type(
+                "中文 "
+                + pasted(long)
+                + " 结束 👨\u200d👩\u200d👧 "
+                + pasted(long)
+                + "x\x7f\x7f"
+                + pasted("short")
+            )
+            terminal.sees("[pasted #1: 40 lines] 结束")
+            terminal.until(lambda: "#2" not in terminal.screen.bottom and "short" in terminal.screen.bottom)
+            terminal.type(ENTER)
+            terminal.sees("answer")
+        assert last_prompt(server) == f"中文 {long} 结束 👨\u200d👩\u200d👧 short"
+
+
+def test_ctrl_r_finds_what_was_typed_in_an_earlier_conversation(desk: Desk):
+    with StrictServer(Reply(say("answer")), Reply(say("other")), Reply(say("again"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            for number, typed in enumerate(["find me", "something else"], 1):
+                terminal.type(typed + ENTER)
+                terminal.prompted(number)
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type(CTRL_R + "nd m")
+            terminal.sees("> find me")
+            terminal.type(ENTER + ENTER)
+            terminal.sees("again")
+        assert last_prompt(server) == "find me"
+
+
+def test_history_is_kept_for_its_owner_only_and_recalled(desk: Desk):
+    with StrictServer(Reply(say("answer")), Reply(say("again"))) as server:
+        desk.url = server.url
+        for typed, answer in (("remember me" + ENTER, "answer"), ("\x1b[A" + ENTER, "again")):
+            with PseudoTerminal(desk) as terminal:
+                terminal.prompted()
+                terminal.type(typed)
+                terminal.sees(answer)
+                terminal.prompted(1)
+                terminal.type(CTRL_D)
+                assert terminal.ended() == 0
+        assert last_prompt(server) == "remember me"
+    assert stat.S_IMODE((desk.home / ".ostinato" / "history").stat().st_mode) == 0o600
+
+
+def test_a_session_that_is_not_kept_leaves_no_history(desk: Desk):
+    with StrictServer(Reply(say("answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, "--no-session-persistence") as terminal:
+            terminal.prompted()
+            terminal.type("a secret" + ENTER)
+            terminal.sees("answer")
+            terminal.prompted(1)
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
+            assert "--resume" not in terminal.text
+    assert [path for path in desk.home.rglob("*") if path.is_file()] == []
