@@ -69,7 +69,15 @@ def test_harmless_words_are_put_in_as_they_are():
 
 @pytest.mark.parametrize(
     "template",
-    ["printf %s $1", "printf %s '$1'", 'printf %s "$1"', "printf %s a\\ b$1", 'printf %s "it\'s"$1'],
+    [
+        "printf %s $1",
+        "printf %s '$1'",
+        'printf %s "$1"',
+        "printf %s a\\ b$1",
+        "'printf' %s $1",
+        '"printf" %s "$1"',
+        'printf %s "it\'s"$1',
+    ],
 )
 @pytest.mark.parametrize(
     "argument",

@@ -323,10 +323,11 @@ async def test_export_leaves_whatever_is_there_as_it_is(stage: Stage):
     (stage.project / "dangling.md").symlink_to(stage.root / "outside.md")
     os.mkfifo(stage.project / "pipe.md")
     before = sorted(path.name for path in stage.root.rglob("*"))
-    for name in ("there.md", "folder", "link.md", "dangling.md", "pipe.md", "missing/x.md"):
+    wrong = ("there.md", "folder", "link.md", "dangling.md", "pipe.md", "missing/x.md", "..", "x" * 300)
+    for name in (*wrong, "''", "a\0b", "a\0/b"):
         reply = await stage.reply(f"/export {name}")
         assert reply.is_error
-        assert "hint:" in reply.text
+        assert "hint:" in reply.text or name not in wrong
     assert (stage.project / "there.md").read_text() == "mine"
     assert sorted(path.name for path in stage.root.rglob("*")) == before
 

@@ -1,5 +1,6 @@
 """A command file becomes a prompt: shell lines only under gate and trust, rights only where they were given."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -123,11 +124,45 @@ async def test_trust_is_for_the_bytes_that_were_there(stage: Stage):
     assert stage.ran == ["git status"]
 
 
+async def test_a_links_own_text_cannot_pass_for_the_digest_of_what_it_leads_to(stage: Stage):
+    evil = "!`touch ran`"
+    digest = hashlib.sha256(evil.encode()).hexdigest()
+    folder = stage.project_command("other", "x").parent
+    for name in (f"a {digest}", f"{digest} b", f"c {digest} executable"):
+        target = folder.parent / name
+        target.write_text("harmless")
+        link = folder / "look.md"
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        stage.trust_the_project()
+        assert (await stage.expanded("/look")).prompt == "harmless"
+        target.write_text(evil)
+        assert (await stage.reply("/look")).is_error
+        assert stage.ran == []
+
+
+async def test_a_file_that_may_be_executed_is_trusted_all_the_same(stage: Stage):
+    stage.project_command("look", SHELL).chmod(0o755)
+    stage.trust_the_project()
+    await stage.expanded("/look")
+    assert stage.ran == ["git status"]
+
+
+async def test_a_model_that_there_is_not_is_said_before_anything_runs(stage: Stage):
+    stage.user_command("look", SHELL.replace("haiku", "haikku"))
+    reply = await stage.reply("/look")
+    assert reply.is_error
+    assert "`/look`" in reply.text
+    assert "haiku" in reply.text
+    assert stage.ran == []
+
+
 async def test_an_untrusted_projects_rules_and_model_do_not_count_and_that_is_said(stage: Stage):
-    stage.project_command("fix", "---\nallowed-tools: Bash\nmodel: opus\n---\nFix it.")
-    expanded = await stage.expanded("/fix")
-    assert (expanded.prompt, expanded.allowed_tools, expanded.model) == ("Fix it.", (), None)
-    assert len(expanded.notices) == 1
+    for front in ("allowed-tools: Bash\nmodel: opus", "allowed-tools: Bash", "model: opus"):
+        stage.project_command("fix", f"---\n{front}\n---\nFix it.")
+        expanded = await stage.expanded("/fix")
+        assert (expanded.prompt, expanded.allowed_tools, expanded.model) == ("Fix it.", (), None)
+        assert len(expanded.notices) == 1
 
 
 async def test_a_plain_text_of_an_untrusted_project_is_a_prompt_like_any_other(stage: Stage):

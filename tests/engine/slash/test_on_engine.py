@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 from tests.engine.slash.scene import write
 
@@ -185,6 +187,27 @@ async def test_without_the_projects_settings_its_commands_are_plain_text(folders
         assert "setting_sources" in refused.text
         assert not (await submit(engine, "/say"))[0].is_error
     assert not (folders.work / "ran").exists()
+
+
+@pytest.mark.process
+async def test_an_interrupt_ends_a_shell_line_that_runs_and_nothing_is_sent(folders: Folders):
+    slow = "touch started; while [ ! -e go ]; do read -t 0.01 < <(:); done"
+    folders.command("go", f"---\nallowed-tools: Bash\n---\nGo !`{slow}`", of="home")
+    model = ScriptedModel()
+    ended: list[Result] = []
+    async with open_engine(folders.options(model)) as engine:
+
+        async def go() -> None:
+            ended.append((await submit(engine, "/go"))[0])
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(go)
+                while not (folders.work / "started").exists():
+                    await anyio.lowlevel.checkpoint()
+                engine.interrupt()
+    assert ended[0].terminal_reason == "aborted_streaming"
+    assert model.requests == []
 
 
 async def test_rights_of_a_command_count_for_its_own_query_alone(folders: Folders):

@@ -19,13 +19,14 @@ from ostinato.engine.slash.shell_lines import (
 )
 from ostinato.engine.slash.shown_text import shown_line, shown_path
 from ostinato.engine.slash.template import Place, Plain, ShellLine, read_template, takes_arguments
+from ostinato.errors import ConfigurationError
 
 MAX_PROMPT_CHARACTERS: Final = 1_000_000
 _SHOWN_LINE_CHARACTERS: Final = 200
 
 
 async def expand(command: CommandFile, raw_arguments: str, scene: SlashScene) -> Expanded | SlashReply:
-    """The prompt, or why there is none; then nothing was sent."""
+    """The prompt, or why there is none; then nothing was sent. Raises ConfigurationError for a model that there is not."""
     parts = read_template(command.body)
     arguments = read_arguments(raw_arguments)
     lines = [part for part in parts if isinstance(part, ShellLine)]
@@ -34,6 +35,8 @@ async def expand(command: CommandFile, raw_arguments: str, scene: SlashScene) ->
         return _untrusted(command, len(lines))
     if len(lines) > MAX_LINES:
         return refusal(f"`/{command.name}` has {len(lines)} shell lines; at most {MAX_LINES} are run")
+    if has_rights and command.model is not None:
+        _check_model(command, command.model)
     prompt, written = list[str](), list[str]()
     left_characters = MAX_TOTAL_CHARACTERS
     for part in parts:
@@ -65,9 +68,10 @@ def has_rights_of_its_own(command: CommandFile, scene: SlashScene) -> bool:
         return True
     if not isinstance(scene.trust, Trusted):
         return False
-    # The digest of the bytes that were read, so that no later look at the file can be another one.
+    # The digest of the bytes that were read, so that no later look at the file can be another one. It stands behind where a
+    # link leads, which is the project's own text and may look like anything.
     recorded = scene.trust.things.digests.get(command.thing)
-    return recorded is not None and command.digest in recorded.split()
+    return recorded is not None and recorded.removesuffix(" executable").split(" ")[-1] == command.digest
 
 
 async def _output(
@@ -88,6 +92,17 @@ async def _output(
             hint=ran.hint,
         )
     return ran.text
+
+
+def _check_model(command: CommandFile, name: str) -> None:
+    """Before anything is run for it."""
+    from ostinato.providers.catalogue import full_name  # ruff: ignore[import-outside-top-level] - only such commands need it
+
+    try:
+        full_name(name)
+    except ConfigurationError as error:
+        what = f"`/{command.name}` was not sent, for its model cannot be: {error.message}"
+        raise ConfigurationError(what, hint=error.hint) from error
 
 
 def _untrusted(command: CommandFile, count: int) -> SlashReply:

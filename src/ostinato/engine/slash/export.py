@@ -43,6 +43,7 @@ async def answer_export(scene: SlashScene, arguments: str) -> SlashReply:
 
 def _place(scene: SlashScene, name: str) -> Path:
     """The folder as it really is, the name as it was typed: a link of that name is there already, wherever it leads."""
+    scene.workspace.resolve(name)  # refuses what can be no path
     home = scene.places.home
     path = home / name[2:] if home and name.startswith("~/") else scene.workspace.cwd / name
     return scene.workspace.resolve(str(path.parent)) / path.name

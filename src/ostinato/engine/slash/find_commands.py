@@ -89,6 +89,8 @@ class _Search:
                 yield from self._files(folder, (*names, name), child, above | {real})
 
     def _entries(self, path: Path) -> Iterable[str]:
+        if self._left_entries <= 0:
+            return ()
         try:
             with os.scandir(path) as entries:
                 found = [entry.name for _, entry in zip(range(self._left_entries), entries, strict=False)]
