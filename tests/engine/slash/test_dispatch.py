@@ -10,7 +10,7 @@ from ostinato.engine.slash.dispatch import dispatch
 from ostinato.engine.slash.registry import ANSWERS
 from ostinato.engine.slash.reply import NotACommand, SlashReply
 from ostinato.engine.slash.scene import SlashScene
-from ostinato.engine.slash.shown_text import columns_of, shown_line
+from ostinato.engine.slash.shown_text import columns_of
 
 MARKUP = (
     "[/dim] [bold a[0] [=x [link=…] [/] \\[ :warning: \x1b]0;title\x07 \x9b31m \u202edeceptive\u2066 \u200b"
@@ -110,10 +110,3 @@ async def test_wide_and_combining_characters_keep_the_columns_of_a_list(stage: S
         if f"  {text}" in line
     }
     assert len(starts) == 1
-
-
-def test_a_line_is_cut_between_characters_and_never_wider_than_it_may_be():
-    for text in ("中文" * 50, "a" * 100, "e\u0301" * 100, "a中" * 60, "\U0001f600" * 60):
-        for columns in range(2, 40):
-            assert columns_of(shown_line(text, columns)) <= columns
-    assert shown_line("中文", 4) == "中文"
