@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.errors import ConfigurationError
 from ostinato.ports import Prices
-from ostinato.providers.catalogue import ALIASES, DEFAULT_MODELS, MODELS, facts_of, full_name
+from ostinato.providers.catalogue import ALIASES, DEFAULT_MODELS, MODELS, facts_of, full_name, overrides_of
 
 
 @pytest.mark.parametrize(
@@ -122,3 +122,33 @@ def test_the_table_holds_together():
         assert full_name(facts.id) == f"{facts.provider}/{facts.id}"
         assert facts_of(f"{facts.provider}/{facts.id}") == facts
         assert facts.max_output_tokens < facts.context_window
+
+
+SAID: dict[str, dict[str, Any]] = {
+    "openai/llama": {"context_window": 1},
+    "claude-sonnet-4-5": {"context_window": 2},
+    "opus": {"context_window": 3},
+    "meta/llama": {"context_window": 4},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("openai/llama", 1),
+        ("anthropic/llama", None),
+        ("anthropic/claude-sonnet-4-5", 2),
+        ("anthropic/claude-sonnet-4-5-20250929", 2),
+        ("anthropic/claude-sonnet-4-50", None),
+        (ALIASES["opus"], 3),
+        ("openai/meta/llama", 4),
+    ],
+)
+def test_what_is_said_of_models_is_found_by_every_name_of_the_model(name: str, window: int | None):
+    assert overrides_of(name, SAID).get("context_window") == window
+
+
+def test_one_price_that_is_said_leaves_the_others_as_they_are():
+    facts = facts_of("anthropic/claude-sonnet-4-5", {"prices": {"cache_read": 9}})
+    assert facts.prices == Prices(3, 15, 9, 3.75)
+    assert facts_of("openai/llama-4", {"prices": {"input": 1}}).prices == Prices(1, 0)

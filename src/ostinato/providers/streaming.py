@@ -18,7 +18,7 @@ from ostinato.providers.sse import BYTE_ORDER_MARK, ServerSentEvent, SseReader
 from ostinato.providers.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from ostinato.providers.http import HttpClient, HttpReply
+    from ostinato.providers.http import HttpClient
 
 OK = 200
 
@@ -44,6 +44,17 @@ class ReplyDecoder(Protocol):
     def end(self) -> list[AnyModelEvent]:
         """What the end of the stream completes. Raises `ModelError` (`stream_cut`) if the reply is not complete."""
         ...
+
+
+class ReadsChunks(Protocol):
+    """A reply whose body still arrives (`http.HttpReply`)."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def next_chunk(self) -> bytes | None: ...
+
+    def failure(self, body: bytes) -> HttpFailure: ...
 
 
 class LazyClient:
@@ -154,15 +165,18 @@ class BatchReader:
 
 
 class EventBatches:
-    """The events of one reply; ends after `MessageStop`."""
+    """The events of one reply; ends after `MessageStop`. `now_s` is a clock that never goes back, in seconds."""
 
     def __init__(
         self,
-        reply: "HttpReply",
+        reply: ReadsChunks,
         decoder: ReplyDecoder,
         classify: Callable[[HttpFailure], ModelError],
         watchdog: Watchdog,
+        *,
+        now_s: Callable[[], float] = monotonic,
     ) -> None:
+        self._now_s = now_s
         self._reply = reply
         self._decoder = decoder
         self._classify = classify
@@ -176,36 +190,40 @@ class EventBatches:
     async def __anext__(self) -> Sequence[AnyModelEvent]:
         if self._failure is not None:
             raise self._failure
+        watchdog, now_s = self._watchdog, self._now_s
         while not self._decoder.is_complete:
             batch: list[AnyModelEvent] = []
+            started_s = now_s()
+            # In the usual case the connection itself watches the idle limit, and no timer of ours is set.
+            waiting = self._reply.next_chunk() if watchdog.is_fresh else self._guarded_chunk()
             try:
-                if self._reader.take(await self._next_chunk(), batch):
-                    self._watchdog.came()
-                elif self._reader.is_whole:
-                    self._watchdog.is_whole()
+                chunk = await waiting
+                waited_s = now_s() - started_s
+                has_come = self._reader.take(chunk, batch)
+            except TimeoutError as error:
+                raise watchdog.error(self._reply.url) from error
             except ModelError as error:
                 # What was complete before the failure counts: a tool may have to run, a text to be kept.
                 if not batch:
                     raise self._explained(error)  # ruff: ignore[raise-without-from-inside-except] - mostly the same error
                 self._failure = error
+            else:
+                if has_come:
+                    watchdog.came(waited_s)
+                else:
+                    self._nothing_came(waited_s)
             if batch:
                 return batch
         raise StopAsyncIteration
 
-    async def _next_chunk(self) -> bytes | None:
-        """The next chunk, and the time it took on the watchdog's account."""
-        watchdog = self._watchdog
-        started_s = monotonic()
-        try:
-            if watchdog.is_fresh:
-                # The connection itself watches the idle limit: the usual case costs no timer of ours.
-                return await self._reply.next_chunk()
-            with anyio.fail_after(watchdog.left_s):
-                return await self._reply.next_chunk()
-        except TimeoutError as error:
-            raise watchdog.error(self._reply.url) from error
-        finally:
-            watchdog.waited(monotonic() - started_s)
+    def _nothing_came(self, waited_s: float) -> None:
+        self._watchdog.waited(waited_s)
+        if self._reader.is_whole:
+            self._watchdog.is_whole()
+
+    async def _guarded_chunk(self) -> bytes | None:
+        with anyio.fail_after(self._watchdog.left_s):
+            return await self._reply.next_chunk()
 
     def _explained(self, error: ModelError) -> ModelError:
         """A reply in one piece that does not decode may be a refusal under a good status."""

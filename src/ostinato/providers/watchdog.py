@@ -14,42 +14,37 @@ ADVICE = "if this model needs longer, raise the limit with `OSTINATO_{}_TIMEOUT_
 
 
 class Watchdog:
-    """`waited` and `came` are told what happens; `left_s` is how long may still be waited."""
+    """`waited` and `came` are told what happens; `left_s` is how long may still be waited.
+
+    `is_fresh`: an event has just come and the whole is far from its limit, so that only the idle limit can be hit before the
+    next one. Then whoever watches the connection's silence watches enough.
+    """
 
     def __init__(self, deadlines: Deadlines, *, is_streamed: bool) -> None:
+        self.is_streamed = is_streamed
+        self.is_fresh = False
         self._deadlines = deadlines
-        self._is_streamed = is_streamed
         self._has_begun = False
         self._quiet_s = 0.0
         self._total_s = 0.0
-
-    @property
-    def is_streamed(self) -> bool:
-        return self._is_streamed
+        self._calm_until_s = deadlines.total_s - deadlines.idle_s
 
     def is_whole(self) -> None:
         """The reply turned out to come in one piece: silence until its end is then no stall."""
-        self._is_streamed = False
+        self.is_streamed = False
 
     def waited(self, seconds: float) -> None:
         """That long nothing came from the server, or only what does not count."""
         self._quiet_s += seconds
         self._total_s += seconds
+        self.is_fresh = False
 
-    def came(self) -> None:
-        """An event came: a ping is one, a comment is none."""
+    def came(self, after_s: float) -> None:
+        """An event came after so long a wait: a ping is one, a comment is none."""
         self._has_begun = True
         self._quiet_s = 0.0
-
-    @property
-    def is_fresh(self) -> bool:
-        """An event has just come and the whole is far from its limit: only the idle limit can be hit before the next."""
-        return (
-            self._has_begun
-            and self._quiet_s <= 0
-            and self._is_streamed
-            and self._total_s + self._deadlines.idle_s <= self._deadlines.total_s
-        )
+        self._total_s += after_s
+        self.is_fresh = self.is_streamed and self._total_s <= self._calm_until_s
 
     @property
     def left_s(self) -> float:
@@ -64,7 +59,7 @@ class Watchdog:
     def _limits(self) -> tuple[tuple[Limit, float, float], ...]:
         """Each limit that holds now, with what is used of it."""
         limits = self._deadlines
-        if not self._is_streamed:
+        if not self.is_streamed:
             return (("whole_reply", limits.whole_reply_s, self._total_s),)
         total: tuple[Limit, float, float] = ("total", limits.total_s, self._total_s)
         if not self._has_begun:
