@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.engine.prompt import SHORT_SYSTEM_PROMPT, user_context
@@ -256,6 +256,7 @@ def test_an_action_is_whole_or_none(text: str, action: Called | Finished | None)
     assert read_action(text) == action
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.text(min_size=1).filter(lambda name: name != "tool"), st.text() | st.integers() | st.booleans()
@@ -276,6 +277,7 @@ def test_a_call_that_streams_is_told_as_growing_json_that_ends_as_its_input(
     assert json.loads(told) == arguments
 
 
+@settings(deadline=None)
 @given(st.text(), st.booleans())
 def test_an_answer_that_streams_only_grows_and_ends_complete(answer: str, as_ascii: bool) -> None:
     text = json.dumps({"tool": "done", "answer": answer}, ensure_ascii=as_ascii)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.messages import Text, ToolResult, ToolUse
@@ -196,6 +196,7 @@ def test_a_file_of_many_lines_gets_shorter_passages_or_none() -> None:
     assert unique_passages("\n".join(f"line {n};" for n in range(MAX_PASSAGES + 1))) == ()
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab \t", max_size=3), max_size=14))
 def test_each_passage_stands_in_the_text_once_and_begins_and_ends_with_ink(lines: list[str]) -> None:
     text = "\n".join(lines)
