@@ -180,15 +180,16 @@ class OpenAIChatReply:
         return MessageStart(self._response_id, chunk.model or self._facts.id, self._usage)
 
     def _take_delta(self, delta: WireDelta, into: list[AnyModelEvent]) -> None:
+        # Thoughts come before what they led to, also when both come at once.
+        if delta.reasoning_content:
+            self._take_prose("reasoning_content", delta.reasoning_content, into)
+        elif delta.reasoning:
+            self._take_prose("reasoning", delta.reasoning, into)
         if delta.content:
             text = delta.content
             if not isinstance(text, str):
                 text = "".join(part.text or "" for part in text)
             self._take_prose("content", text, into)
-        if delta.reasoning_content:
-            self._take_prose("reasoning_content", delta.reasoning_content, into)
-        elif delta.reasoning:
-            self._take_prose("reasoning", delta.reasoning, into)
         if delta.refusal:
             self._is_refusal = True
             self._take_prose("content", delta.refusal, into)
