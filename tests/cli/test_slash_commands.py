@@ -101,6 +101,7 @@ def test_on_a_terminal_clear_begins_anew_and_resume_goes_back(desk: Desk):
         with PseudoTerminal(desk) as terminal:
             terminal.prompted()
             for line, shown in [
+                ("/help", "Alt-Enter"),
                 ("remember 42", "answer one"),
                 ("/clear", "can be resumed"),
                 ("something else", "answer two"),

@@ -11,6 +11,7 @@ from ostinato.cli.output import OutputClosed
 from ostinato.cli.prompt_line import Gesture, PromptLine
 from ostinato.cli.running_work import RunningWork
 from ostinato.cli.screen import Screen
+from ostinato.cli.slash_commands import KEYS, asks_for_help
 from ostinato.cli.transcript import Transcript
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
@@ -99,6 +100,8 @@ class Dialogue:
         try:
             await self._screen.show(self._transcript.prompt(text))
             goes_on = await self._shown(self._engine.submit_message(text), before_each=lambda: "")
+            if asks_for_help(text):
+                await self._screen.show(self._transcript.note(KEYS))
             while goes_on and len(self._engine.queue) and self._signals.cause is None:
                 goes_on = await self._shown(self._engine.run_queue(), before_each=self._next_queued)
             return goes_on
