@@ -6,7 +6,6 @@ Only a whole typed line that says yes is a yes; with a no the conversation works
 import contextlib
 import os
 import termios
-from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,9 +16,6 @@ from ostinato.engine.configuration import Configuration, read_configuration
 from ostinato.engine.options import Options
 
 _CHUNK_BYTES: Final = 4_096
-
-ReadLine = Callable[[], str]
-"""The next typed line; empty when the terminal is gone or its end was typed."""
 
 
 def accepted_by_flag(options: Options) -> Options:
@@ -37,7 +33,7 @@ def asked_for_trust(options: Options) -> Options:
     if options.trust:
         record(configuration)
     elif configuration.waiting():
-        configuration = _asked(configuration, typed_line)
+        configuration = _asked(configuration)
     return replace(options, configuration=configuration)
 
 
@@ -55,12 +51,13 @@ def record(configuration: Configuration) -> bool:
     return False
 
 
-def _asked(configuration: Configuration, read_line: ReadLine) -> Configuration:
+def _asked(configuration: Configuration) -> Configuration:
     from ostinato.cli.trust_text import MAX_ITEMS, changes_text, waiting_text  # ruff: ignore[import-outside-top-level] - as above
 
     found, root = configuration.found, configuration.places.project_root
     if found is None:
         return configuration
+    drop_what_was_typed()
     talk(
         f"This folder brings along things that act, and nobody said yes to them as they are now:\n"
         f"  {visible(str(root))}\n{changes_text(found.state)}"
@@ -70,7 +67,7 @@ def _asked(configuration: Configuration, read_line: ReadLine) -> Configuration:
     )
     while True:
         talk("trust it? ")
-        match read_line().strip().lower():
+        match typed_line().strip().lower():
             case "y" | "yes":
                 accepted = configuration.accepted()
                 record(accepted)
@@ -81,10 +78,14 @@ def _asked(configuration: Configuration, read_line: ReadLine) -> Configuration:
                 talk("type y or n, and Enter\n")
 
 
-def typed_line(descriptor: int = 0) -> str:
-    """What was typed before the question is no answer, and is dropped."""
+def drop_what_was_typed(descriptor: int = 0) -> None:
+    """What was typed before a question was put is no answer to it."""
     with contextlib.suppress(termios.error):
         termios.tcflush(descriptor, termios.TCIFLUSH)
+
+
+def typed_line(descriptor: int = 0) -> str:
+    """The next typed line; empty when the terminal is gone or its end was typed."""
     try:
         return os.read(descriptor, _CHUNK_BYTES).decode("utf-8", "replace")
     except OSError:  # the terminal is gone
