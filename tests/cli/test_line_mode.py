@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.command import Desk, prompts_of
-from tests.cli.line_scene import CTRL_D, ENTER, UNTIL_GO, last_prompt
+from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, last_prompt
 from tests.cli.pseudo_terminal import PseudoTerminal
 
 from ostinato.testing import OnWire, Reply, StrictServer, call, say
@@ -73,13 +73,15 @@ def test_slash_commands_are_answered_here(desk: Desk):
 
 
 def test_an_error_of_a_query_keeps_the_conversation(desk: Desk):
-    with PseudoTerminal(desk) as terminal:  # nobody serves at its address
-        terminal.prompted()
-        terminal.type("one" + ENTER)
-        terminal.sees("error:")
-        terminal.until(lambda: terminal.is_idle)
-        terminal.type(CTRL_D)
-        assert terminal.ended() == 0
+    with StrictServer() as server:  # it has no answer for anybody
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("one" + ENTER)
+            terminal.sees("error:")
+            terminal.until(lambda: terminal.is_idle)
+            terminal.type(CTRL_D)
+            assert terminal.ended() == 0
 
 
 def test_hostile_text_from_model_and_tools_does_nothing(desk: Desk):
@@ -132,8 +134,8 @@ def test_an_unfinished_block_is_seen_before_it_is_complete_and_stands_there_once
             terminal.prompted()
             terminal.type("hi" + ENTER)
             terminal.sees("a bold")
-            assert "working, " in terminal.screen.bottom
-            terminal.type("\x03")
+            terminal.until(lambda: "\nworking, " in terminal.screen.bottom)
+            terminal.type(CTRL_C)
             terminal.sees("(interrupted)")
             terminal.prompted(1)
             assert terminal.text.count("a bold") == 1

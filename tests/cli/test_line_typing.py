@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.cli.command import Desk
+from tests.cli.command import Desk, prompts_of
 from tests.cli.line_scene import (
     ALT_ENTER,
     CTRL_C,
@@ -207,3 +207,36 @@ def test_a_session_that_is_not_kept_leaves_no_history(desk: Desk):
             assert terminal.ended() == 0
             assert "--resume" not in terminal.text
     assert [path for path in desk.home.rglob("*") if path.is_file()] == []
+
+
+def test_an_at_sign_offers_paths_that_are_not_ignored(desk: Desk):
+    (desk.work / "src").mkdir()
+    for name in ("src/some_engine.py", "ignored_engine.py", "other.py"):
+        (desk.work / name).write_text("x")
+    (desk.work / ".gitignore").write_text("ignored*")
+    with StrictServer(Reply(say("answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("read @engine")
+            terminal.sees("src/some_engine.py")
+            assert "ignored_engine" not in terminal.text
+            terminal.type("\t" + ENTER)
+            terminal.sees("> read @src/some_engine.py")
+            terminal.type(ENTER)
+            terminal.prompted(1)
+        assert "read @src/some_engine.py" in prompts_of(server.requests[0].body)
+
+
+def test_a_slash_offers_commands_the_projects_own_too(desk: Desk):
+    (desk.home / ".ostinato" / "commands").mkdir(parents=True)
+    (desk.home / ".ostinato" / "commands" / "review.md").write_text("Review $ARGUMENTS")
+    with PseudoTerminal(desk) as terminal:
+        terminal.prompted()
+        terminal.type("/re")
+        terminal.sees("/resume")
+        terminal.sees("/review")
+        terminal.type("\t\t")
+        terminal.sees("> /review")
+        terminal.type(ESCAPE)
+        terminal.sees("> /re")

@@ -14,8 +14,10 @@ from ostinato.cli.editor_output import terminal_size
 from ostinato.cli.exit_codes import DONE, FAILED
 from ostinato.cli.flags import Flags
 from ostinato.cli.input_history import input_history
+from ostinato.cli.line_completion import LineCompleter, NamedCommand
 from ostinato.cli.line_signals import HEARD, LineSignals
 from ostinato.cli.options import options_from
+from ostinato.cli.path_listing import PathListing
 from ostinato.cli.permission_question import PermissionQuestion
 from ostinato.cli.plain_lines import PlainLines
 from ostinato.cli.print_mode import has_colour
@@ -34,6 +36,8 @@ from ostinato.cli.trust_question import asked_for_trust
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.slash.command_list import list_commands
+from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.errors import UsageError
 from ostinato.journal.places import data_root
 from ostinato.version import VERSION
@@ -70,7 +74,9 @@ async def _converse(
         has_colour=has_colours, monotonic_s=time.monotonic, columns=lambda: terminal_size().columns
     )
     work = RunningWork(transcript, paint, signals, modes, time.monotonic)
-    line = _prompt_line(options, outbox, modes, work, has_colours=has_colours)
+    listing = PathListing(work.workspace)
+    completer = LineCompleter(listing, partial(_commands, options), options.cwd)
+    line = _prompt_line(options, outbox, modes, work, completer, has_colours=has_colours)
     signals.stop_with(lambda: line.stop_for(modes.suspend))
     screen = Screen(outbox, line)
     asking = replace(
@@ -84,6 +90,7 @@ async def _converse(
         is_whole = True
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(outbox.run)
+            tasks.start_soon(listing.run)
             line.print_above(_greeting(engine))
             is_whole = await dialogue.run(first)
             tasks.cancel_scope.cancel()
@@ -96,15 +103,37 @@ async def _converse(
 
 
 def _prompt_line(
-    options: Options, outbox: TerminalOutbox, modes: TerminalModes, work: RunningWork, *, has_colours: bool
+    options: Options,
+    outbox: TerminalOutbox,
+    modes: TerminalModes,
+    work: RunningWork,
+    completer: LineCompleter,
+    *,
+    has_colours: bool,
 ) -> PromptLine:
     term = os.environ.get("TERM", "")
     if term in {"", "dumb"}:
         return PlainLines(outbox, modes, lambda: work.is_busy)
     root = data_root(os.environ) if options.keep_session else None
     return Editor(
-        outbox, work, work.live_lines, history=partial(input_history, root), term=term, has_colour=has_colours
+        outbox,
+        work,
+        work.live_lines,
+        history=partial(input_history, root),
+        completer=completer,
+        term=term,
+        has_colour=has_colours,
     )
+
+
+def _commands(options: Options) -> list[NamedCommand]:
+    """What can be typed behind a slash. Blocking."""
+    configuration = options.configuration
+    if configuration is None:
+        return []
+    places = configuration.places
+    entries = list_commands(CommandPlaces(places.project_root, places.data_root, configuration.home))
+    return [(entry.name, entry.description) for entry in entries]
 
 
 def _notice(line: PromptLine, transcript: Transcript, sentence: str) -> None:

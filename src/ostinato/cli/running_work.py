@@ -17,6 +17,7 @@ from ostinato.cli.terminal_text import visible
 from ostinato.cli.transcript import Transcript
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
+from ostinato.ports import Workspace
 
 _WIDE_COLUMNS: Final = 70
 """From here on the status line also says what the keys do."""
@@ -43,6 +44,12 @@ class RunningWork:
 
     def attach(self, engine: QueryEngine, line: PromptLine) -> None:
         self._attached = engine, line
+
+    def workspace(self) -> Workspace:
+        """Of the session that is open now. Raises RuntimeError before `attach`."""
+        if self._attached is None:
+            raise RuntimeError("there is no engine yet")
+        return self._attached[0].setting.workspace
 
     def begin(self) -> None:
         """A query runs from now on."""
