@@ -81,6 +81,7 @@ async def _converse(
     screen = Screen(outbox, line)
     asking = replace(
         options,
+        shell_lines=True,
         can_use_tool=PermissionQuestion(screen, options.cwd),
         on_notice=partial(_notice, line, transcript),
     )

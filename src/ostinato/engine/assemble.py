@@ -138,6 +138,7 @@ class _Maker:
             policy=lambda: self._gate.policy,
             with_rules=self.with_rules,
             instructions=lambda: self._instructions,
+            runs_shell_lines=self._options.shell_lines,
         )
         return slash_reader(engine, ground)
 

@@ -84,7 +84,8 @@ class Options(msgspec.Struct, frozen=True):
     `thinking` and `effort` say how much the model shall think; what it cannot be told of is named in the notices.
     `fallback_models` are kept for when the chosen model gives out; nothing goes on with them yet.
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `on_notice` gets sentences
-    for the user that come up while the conversation runs; it must not block.
+    for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is
+    the user's own command, run without a question unless a rule denies it; only for where a person types it.
     """
 
     cwd: Path = msgspec.field(default_factory=Path.cwd)
@@ -110,6 +111,7 @@ class Options(msgspec.Struct, frozen=True):
     continue_session: bool = False
     session_id: str | None = None
     keep_session: bool = True
+    shell_lines: bool = False
     instructions: bool = True
     temperature: float | None = None
     max_output_tokens: int | None = None

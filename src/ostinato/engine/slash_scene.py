@@ -25,18 +25,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SlashGround:
-    """What commands look at and an engine does not show. The calls give what holds at that moment."""
+    """What commands look at and an engine does not show. The calls give what holds at that moment.
+
+    `runs_shell_lines`: what begins with `!` is the user's own command.
+    """
 
     configuration: Configuration
     policy: Callable[[], Policy]
     with_rules: Callable[[tuple[Rule, ...]], Permissions]
     instructions: Callable[[], LoadedInstructions]
+    runs_shell_lines: bool = False
 
 
 def slash_reader(engine: QueryEngine, ground: SlashGround) -> PromptReader:
     """What the engine asks about each prompt before a model may see it."""
 
     async def read(prompt: str, abort: Abort, /) -> SlashOutcome:
+        if prompt.startswith("!") and ground.runs_shell_lines:
+            from ostinato.engine.slash.own_shell_line import answer_shell_line  # ruff: ignore[import-outside-top-level] - as above
+
+            return await answer_shell_line(prompt[1:], _scene(engine, ground, abort))
         if not prompt.startswith("/"):
             return NotACommand()
         from ostinato.engine.slash.dispatch import dispatch  # ruff: ignore[import-outside-top-level] - see the module's docstring

@@ -184,6 +184,8 @@ class Submission:
         message = SystemMessage(
             self._new_uuid(), "local_command_output", reply.text, "error" if reply.is_error else "info"
         )
+        if reply.for_model:
+            self._write(user_prompt(self._prompt.uuid, reply.for_model))
         if reply.text and reply.is_kept:
             self._write(message)
         self._settle()

@@ -30,12 +30,14 @@ class SlashReply(msgspec.Struct, frozen=True):
     """What the program says; nothing goes to the model. `text` may hold what others wrote, but no control characters
     of theirs, apart from an exported conversation, which is as it was said.
 
-    `is_error`: the line did not do what was meant. `is_kept`: the answer belongs into the session's file.
+    `is_error`: the line did not do what was meant. `is_kept`: the answer belongs into the session's file. `for_model`: what the
+    model shall know of it with the next prompt, as the user's words; empty: nothing.
     """
 
     text: str
     is_error: bool = False
     is_kept: bool = True
+    for_model: str = ""
     next_step: NextStep | None = None
 
 

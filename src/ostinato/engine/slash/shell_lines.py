@@ -29,14 +29,16 @@ class NotRun(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-async def run_shell_line(command: str, rules: tuple[Rule, ...], scene: SlashScene) -> Ran | NotRun:
+async def run_shell_line(
+    command: str, rules: tuple[Rule, ...], scene: SlashScene, *, timeout_ms: int = TIMEOUT_MS
+) -> Ran | NotRun:
     """Ask, then run. The whole line is judged, with the arguments in it."""
     tool = find_tool(scene.tools, "Bash")
     if tool is None:
         return NotRun("this conversation has no Bash tool")
     outcome = await unless_aborted(
         scene.abort,
-        lambda: _asked_and_run(tool, command, rules, scene),
+        lambda: _asked_and_run(tool, command, rules, scene, timeout_ms),
         otherwise=NotRun("it was interrupted"),
     )
     if isinstance(outcome, NotRun):
@@ -46,10 +48,10 @@ async def run_shell_line(command: str, rules: tuple[Rule, ...], scene: SlashScen
 
 
 async def _asked_and_run(
-    tool: Tool, command: str, rules: tuple[Rule, ...], scene: SlashScene
+    tool: Tool, command: str, rules: tuple[Rule, ...], scene: SlashScene, timeout_ms: int
 ) -> ToolOutcome | NotRun:
     call_id = scene.uuid()
-    given = {"command": command, "timeout": TIMEOUT_MS}
+    given = {"command": command, "timeout": timeout_ms}
     query = PermissionQuery(tool, call_id, given, scene.workspace, scene.abort)
     answer = await scene.with_rules(rules).decide(query)
     if isinstance(answer, Denied):

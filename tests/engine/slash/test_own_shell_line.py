@@ -1,0 +1,60 @@
+"""A line behind `!` is run as the user's own command, and the model is told of it with the next prompt."""
+
+from pathlib import Path
+
+from ostinato.engine.assemble import open_engine
+from ostinato.engine.options import Options, PermissionAsked
+from ostinato.engine.query_engine import QueryEngine
+from ostinato.events import Event, Result, SystemEvent
+from ostinato.testing import Reply, ScriptedModel, say
+
+SCRIPT = "echo made; touch made.txt"
+
+
+async def events_of(engine: QueryEngine, *prompts: str) -> list[Event]:
+    return [event for prompt in prompts async for event in engine.submit_message(prompt)]
+
+
+async def nobody_asks(asked: PermissionAsked) -> None:
+    raise AssertionError(f"asked about {asked}")
+
+
+def options(folder: Path, model: ScriptedModel, **choices: object) -> Options:
+    given = {"shell_lines": True, "keep_session": False} | choices
+    return Options(cwd=folder, model=model, **given)  # pyright: ignore[reportArgumentType] - each test gives what it means
+
+
+async def test_it_runs_without_a_question_and_the_model_hears_of_it_with_the_next_prompt(tmp_path: Path):
+    model = ScriptedModel(Reply(say("I see")))
+    async with open_engine(options(tmp_path, model, can_use_tool=nobody_asks)) as engine:
+        shown = await events_of(engine, f"!{SCRIPT}")
+        assert [event.message.text for event in shown if isinstance(event, SystemEvent)] == ["made\n"]
+        assert (tmp_path / "made.txt").exists()
+        assert len(model.requests) == 0
+        await events_of(engine, "and now?")
+    said = str(model.requests[0].messages)
+    assert SCRIPT in said
+    assert "made" in said
+
+
+async def test_a_rule_that_denies_holds(tmp_path: Path):
+    async with open_engine(options(tmp_path, ScriptedModel(), disallowed_tools=["Bash(touch:*)"])) as engine:
+        *_, result = await events_of(engine, f"!{SCRIPT}")
+    assert isinstance(result, Result)
+    assert result.is_error
+    assert not (tmp_path / "made.txt").exists()
+
+
+async def test_where_nobody_types_it_is_a_prompt_like_any_other(tmp_path: Path):
+    model = ScriptedModel(Reply(say("no")))
+    async with open_engine(options(tmp_path, model, shell_lines=False)) as engine:
+        await events_of(engine, f"!{SCRIPT}")
+    assert not (tmp_path / "made.txt").exists()
+    assert len(model.requests) == 1
+
+
+async def test_nothing_behind_the_mark_is_an_error(tmp_path: Path):
+    async with open_engine(options(tmp_path, ScriptedModel())) as engine:
+        *_, result = await events_of(engine, "! ")
+    assert isinstance(result, Result)
+    assert result.is_error
