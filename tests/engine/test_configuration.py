@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
 from ostinato.config.places import LOCAL_FILE
@@ -19,6 +20,7 @@ from ostinato.errors import ConfigurationError, UsageError
 from ostinato.events import ToolEnd
 from ostinato.state import DEFAULT_CONFIG
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say
+from ostinato.tool import Access, ToolContext
 
 LEVELS: Mapping[str, str] = {
     "local": "work/.ostinato/settings.local.json",
@@ -345,3 +347,45 @@ def test_where_no_settings_lie_only_the_places_are_loaded(tmp_path: Path):
         [sys.executable, "-c", QUICK, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["ostinato.config.places"]
+
+
+# ------------------------------------------------------------------------------------------------ gates
+
+
+async def runs_in_sequence(scene: Scene, *, changed_to: object = None) -> list[bool]:
+    """For each of two passes: whether its two calls ran one after the other. The first pass writes new settings."""
+    order: list[str] = []
+
+    async def work(_arguments: Mapping[str, Any], context: ToolContext) -> str:
+        order.append(f"+{context.tool_use_id}")
+        if changed_to is not None:
+            scene.write("user", changed_to)
+        for _ in range(100):  # long enough for the other call to begin, if it may
+            await anyio.lowlevel.checkpoint()
+        order.append(f"-{context.tool_use_id}")
+        return "ok"
+
+    tool = fake_tool("Work", work, access=lambda _arguments, _workspace: Access())
+    passes = [Reply(call("Work", f"{turn}1"), call("Work", f"{turn}2")) for turn in "ab"]
+    model = ScriptedModel(*passes, Reply(say("done")))
+    options = scene.options(model=model, tools=[tool], allowed_tools=("Work",), keep_session=False)
+    async with open_engine(options) as engine:
+        async for _event in engine.submit_message("go"):
+            pass
+    return [order[start : start + 2] == [f"+{turn}1", f"-{turn}1"] for turn, start in (("a", 0), ("b", 4))]
+
+
+@pytest.mark.parametrize("is_sequential", [True, False])
+async def test_a_gate_of_the_loop_is_switched_by_settings(scene: Scene, is_sequential: bool):
+    scene.write("user", {"features": {"sequentialTools": is_sequential}})
+    assert await runs_in_sequence(scene) == [is_sequential, is_sequential]
+
+
+@pytest.mark.parametrize("is_sequential", [True, False])
+async def test_a_gate_that_is_flipped_while_a_query_runs_counts_from_the_next_conversation(
+    scene: Scene, is_sequential: bool
+):
+    flipped = {"features": {"sequentialTools": not is_sequential}}
+    scene.write("user", {"features": {"sequentialTools": is_sequential}})
+    assert await runs_in_sequence(scene, changed_to=flipped) == [is_sequential, is_sequential]
+    assert await runs_in_sequence(scene) == [not is_sequential, not is_sequential]
