@@ -36,7 +36,7 @@ from ostinato.testing import (
 )
 from ostinato.tool import Tool
 
-STRICT = QueryConfig(normalise_strictly=True)
+STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
 OTHER_FACTS = replace(SCRIPTED_FACTS, id="scripted-2", context_window=50_000)
 
 Read = Callable[[str, Abort], Awaitable[SlashOutcome]]
@@ -68,7 +68,7 @@ class Desk:
         self.closed_models: list[str] = []
         self.rules: list[tuple[Rule, ...]] = []
         self.mode: PermissionMode = "default"
-        self.clock = FakeClock()
+        self.clock = FakeClock(auto_advance=True)
         self.ids = CountingIds()
         self._tools = tuple(tools)
         self._read = read

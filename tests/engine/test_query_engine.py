@@ -1,5 +1,6 @@
 """An engine: set up or refused with a hint, kept on disk, gone on with after anything, one query at a time."""
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -12,13 +13,16 @@ from msgspec.structs import replace
 import ostinato
 from ostinato.codec import encode
 from ostinato.engine.assemble import open_engine
+from ostinato.engine.costs import cost_usd
 from ostinato.engine.options import Allow, Deny, Options, PermissionAsked, QueryOptions
 from ostinato.engine.query import options_from
-from ostinato.errors import ConfigurationError, JournalError, UsageError
+from ostinato.errors import ConfigurationError, JournalError, ModelError, UsageError
 from ostinato.events import Event, Terminal, ToolEnd, ToolStart
 from ostinato.messages import ToolResult, UserMessage
-from ostinato.ports import Model
+from ostinato.ports import Model, Prices
 from ostinato.testing import (
+    SCRIPTED_FACTS,
+    SCRIPTED_USAGE,
     Fails,
     Gate,
     Reply,
@@ -28,7 +32,6 @@ from ostinato.testing import (
     kinds,
     result,
     say,
-    stream_cut,
     terminal,
     waits_at,
 )
@@ -309,7 +312,8 @@ async def test_a_home_that_cannot_be_written_is_said_and_runs(work: Path, tmp_pa
 
 
 async def test_a_failed_call_leaves_a_conversation_that_can_be_tried_again(work: Path, home: Path):
-    model = ScriptedModel(Fails(stream_cut()), Reply(say("now it works")))
+    refused = ModelError("no", kind="invalid_request", status=400)
+    model = ScriptedModel(Fails(refused), Reply(say("now it works")))
     async with open_engine(options(work, home, model)) as engine:
         assert terminal([event async for event in engine.submit_message("go")]).reason == "model_error"
         assert terminal([event async for event in engine.submit_message("again")]).reason == "completed"
@@ -358,3 +362,21 @@ async def test_the_prompt_and_the_tools_are_small_and_hold_nothing_that_changes(
         for t in first.tools
     )
     assert size <= 8_000
+
+
+async def test_a_bare_query_ends_with_its_terminal_also_where_no_model_is_asked(work: Path, home: Path):
+    given: QueryOptions = {"cwd": work, "model": ScriptedModel(), "environment": {"HOME": str(home)}}
+    events = [event async for event in ostinato.query("/help", **given)]
+    assert kinds(events) == ("system", "terminal")
+    assert terminal(events).reason == "completed"
+
+
+def test_the_synchronous_form_tells_what_the_engine_tells(work: Path, home: Path):
+    facts = dataclasses.replace(SCRIPTED_FACTS, prices=Prices(1.0, 2.0))
+    given: QueryOptions = {"cwd": work, "environment": {"HOME": str(home)}, "session_id": "mine"}
+    model = ScriptedModel(Reply(call("Read", "t1", file_path="a.txt")), Reply(say("hi")), facts=facts)
+    told = ostinato.run("go", model=model, **given)
+    assert told.usage == SCRIPTED_USAGE.plus(SCRIPTED_USAGE) == told.costs[facts.id].usage
+    assert told.total_cost_usd == pytest.approx(cost_usd(told.usage, Prices(1.0, 2.0)))
+    assert (told.cost_is_known, told.session_id, told.turn_count) == (True, "mine", 2)
+    assert isinstance(told.events[-1], Terminal)

@@ -263,3 +263,18 @@ async def test_an_interrupt_while_the_text_is_read_ends_the_reading():
         engine.interrupt()
     assert heard[0].terminal_reason == "aborted_streaming"
     assert (model.requests, engine.get_messages()) == ([], [])
+
+
+async def test_a_prompt_is_written_before_the_first_model_call_and_before_anything_else_of_its_query():
+    written: list[int] = []
+
+    def script(_request: ModelRequest, _number: int) -> Reply:
+        written.append(len(records))
+        return Reply(say("a"))
+
+    desk = Desk(ScriptedModel(script=script))
+    records = desk.journals[0].records
+    await submitted(await desk.engine(), "go", uuid="mine")
+    assert written == [1]
+    assert isinstance(records[0], UserMessage)
+    assert records[0].uuid == "mine"
