@@ -66,3 +66,8 @@ def test_git_runs_no_file_monitor_and_keeps_the_settings_it_was_given():
     assert given["user.name"] == "x"
     assert given["core.fsmonitor"] == "false"
     assert given["safe.bareRepository"] == "explicit"
+
+
+@pytest.mark.parametrize("path", [":/bin:/usr/bin", "/bin:/usr/bin:", "/bin::/usr/bin", ".:/bin:./:/usr/bin"])
+def test_no_program_is_looked_for_in_the_working_folder(path: str):
+    assert child_environment({"PATH": path})["PATH"] == "/bin:/usr/bin"

@@ -92,7 +92,16 @@ def child_environment(base: Mapping[str, str]) -> dict[str, str]:
     A caller that wants a child to have a secret adds it to the result by name.
     """
     kept = {name: value for name, value in base.items() if not (looks_secret(name) or steers_shell(name))}
+    if "PATH" in kept:
+        kept["PATH"] = _without_working_folder(kept["PATH"])
     return kept | UNATTENDED | _quiet_git(base)
+
+
+def _without_working_folder(path: str) -> str:
+    """The PATH without the working folder (`.`, or nothing between two colons): a file there that is called `ls` is no `ls`."""
+    return ":".join(
+        folder for folder in path.split(":") if folder.rstrip("/") not in {"", "."} or folder == "/"
+    )
 
 
 def steers_shell(name: str) -> bool:
