@@ -240,3 +240,19 @@ def test_a_slash_offers_commands_the_projects_own_too(desk: Desk):
         terminal.sees("> /review")
         terminal.type(ESCAPE)
         terminal.sees("> /re")
+
+
+def test_a_shell_line_is_run_shown_and_told_with_the_next_prompt(desk: Desk):
+    with StrictServer(Reply(say("I see"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("!echo m''ade; touch made.txt" + ENTER)
+            terminal.sees("\nmade\n")
+            terminal.until(lambda: terminal.is_idle)
+            terminal.type("and now?" + ENTER)
+            terminal.prompted(1)
+        assert (desk.work / "made.txt").exists()
+        assert "made" in sent(server, 0)
+        assert last_prompt(server) == "and now?"
+        server.assert_clean()

@@ -72,6 +72,10 @@ def editor_keys(deeds: Deeds, pastes: PastedTexts) -> KeyBindings:
         else:
             event.current_buffer.insert_text(pastes.inserted(text))
 
+    @keys.add("c-d", filter=in_line & is_empty & is_busy)
+    def stay(_event: KeyPressEvent) -> None:
+        """Leaving is for when nothing works: Ctrl-C first."""
+
     @keys.add("c-z")
     def suspend(_event: KeyPressEvent) -> None:
         deeds.suspend()
