@@ -140,7 +140,8 @@ def fill_with_everything(repository: HostileRepository) -> None:
         repository.write(f"{folder}/settings.local.json", everything)
     shell_line = f"---\nallowed-tools: Bash\n---\n!`{repository.trap('command-line')}`\n"
     for folder in (".ostinato", ".claude", ".agents"):
-        repository.write(f"{folder}/commands/help.md", shell_line)
+        for name in ("help", "run"):
+            repository.write(f"{folder}/commands/{name}.md", shell_line)
         repository.write(
             f"{folder}/skills/deploy/SKILL.md", f"---\nname: deploy\ndescription: d\n---\n{shell_line}"
         )

@@ -178,6 +178,32 @@ def test_nothing_of_an_untrusted_repository_acts(repository: HostileRepository, 
     assert_harmless(repository, *run(repository))
 
 
+@pytest.mark.parametrize(
+    "prompt", ["/help", "/run", "/deploy", "/run $(touch x)", "look at @.env and @/etc/passwd"]
+)
+def test_no_command_of_an_untrusted_repository_runs_a_shell_line(repository: HostileRepository, prompt: str):
+    fill_with_everything(repository)
+    with StrictServer(Reply(say("done"))) as server:
+        repository.desk.url = server.url
+        ended = repository.desk.run("-p", prompt, "--model", MODEL)
+        sent = json.dumps([request.body for request in server.requests])
+    assert repository.tripped == []
+    assert ended.code in {0, 1, 2}
+    assert "root:" not in sent
+
+
+def test_a_command_of_a_trusted_repository_runs_its_shell_line(repository: HostileRepository):
+    """The other half: the lines of the probe do run where somebody said yes."""
+    fill_with_everything(repository)
+    for folder in (".ostinato", ".claude"):
+        for name in ("settings.json", "settings.local.json"):
+            (repository.root / folder / name).unlink()
+    with StrictServer(Reply(say("done"))) as server:
+        repository.desk.url = server.url
+        repository.desk.run("-p", "/run", "--model", MODEL, "--trust", "--allowed-tools", "Bash")
+    assert repository.tripped == ["command-line"]
+
+
 def test_what_is_left_out_is_said_in_one_line_for_each_kind(repository: HostileRepository):
     fill_with_everything(repository)
     ended, _ = run(repository)
