@@ -7,7 +7,7 @@ from tests.cli.command import Desk, prompts_of
 from tests.cli.line_scene import ENTER
 from tests.cli.pseudo_terminal import PseudoTerminal
 
-from ostinato.cli.slash_commands import known_commands, matching_commands
+from ostinato.cli.slash_commands import known_commands
 from ostinato.testing import Reply, StrictServer, say
 
 COMMAND = "---\nallowed-tools: Bash(touch:*)\n---\nGo on, !`touch ran` and $1."
@@ -85,11 +85,6 @@ def test_the_commands_that_a_person_may_complete_are_those_that_would_answer(des
     by_name = {entry.name: entry for entry in entries}
     assert {"help", "exit", "team:go", "user:cost"} <= set(by_name)
     assert (by_name["team:go"].description, by_name["team:go"].argument_hint) == ("Go", "<where>")
-    assert [entry.name for entry in matching_commands("/CO", entries)] == ["cost", "config", "user:cost"]
-    assert [entry.name for entry in matching_commands("/go", entries)] == ["team:go"]
-    assert len(matching_commands("/", entries)) == len(entries)
-    for typed in ("", "co", "/cost ", "/etc/ho", " /co", "/zzz", "/co\n"):
-        assert matching_commands(typed, entries) == ()
 
 
 @pytest.mark.process

@@ -1,10 +1,10 @@
-"""The slash commands as line mode offers them: which there are, and which fit what was typed so far.
+"""The slash commands as the command line offers them: which there are, and the keys that stand below their list.
 
 What they do is the engine's: a line goes there as it is (`docs/commands.md`).
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -31,17 +31,3 @@ def known_commands(cwd: Path, environment: Mapping[str, str] = os.environ) -> tu
     """Every command that would answer in this folder, the built-in ones first. Blocking: it reads the command files."""
     home = Path(environment["HOME"]) if environment.get("HOME") else None
     return list_commands(CommandPlaces(find_project_root(cwd, home), data_root(environment), home))
-
-
-def matching_commands(typed: str, entries: Sequence[CommandEntry]) -> tuple[CommandEntry, ...]:
-    """What a line may become that is a slash and the beginning of a name; those whose last part begins so come after."""
-    if not typed.startswith("/") or any(character.isspace() or character == "/" for character in typed[1:]):
-        return ()
-    begun = typed[1:].casefold()
-    first = [entry for entry in entries if entry.name.casefold().startswith(begun)]
-    later = [
-        entry
-        for entry in entries
-        if entry not in first and entry.name.casefold().rpartition(":")[2].startswith(begun)
-    ]
-    return (*first, *later)

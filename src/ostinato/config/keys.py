@@ -93,6 +93,7 @@ SETTINGS: Final = Fields((
     Key("apiKeyHelper", Text(), "A command that prints the key for the model's provider.", is_used=False),
     Key("hooks", Hooks(), "Commands that run at points of the loop.", is_used=False),
     Key("disableAllHooks", Switch(), "Runs no hooks at all.", is_used=False),
+    Key("disableSkillShellExecution", Switch(), "Runs no shell lines of slash commands."),
     Key("cleanupPeriodDays", Whole(1), "Days after which sessions may be deleted.", is_used=False),
     Key("autoCompactEnabled", Switch(), "Shortens the context when it is nearly full.", is_used=False),
     Key("effortLevel", Text(EFFORTS), "How hard the model thinks."),

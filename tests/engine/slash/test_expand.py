@@ -4,8 +4,11 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.engine.slash.scene import Stage
+from tests.engine.slash.scene import Stage, write
 
+from ostinato.config.load import effective, load_settings
+from ostinato.config.places import Places
+from ostinato.engine.slash.scene import SettingsInForce
 from ostinato.engine.slash.shell_lines import MAX_LINES
 from ostinato.testing import DENIED, AllowAll, AnswersAt, DenyAll, Gate, ScriptedPermissions
 
@@ -62,6 +65,17 @@ async def test_the_gate_judges_the_line_with_the_arguments_in_it(stage: Stage):
     await stage.expanded("/show 'a; rm -rf b'")
     assert stage.gate.queries[0].input["command"] == "git show 'a; rm -rf b'"
     assert stage.ran == ["git show 'a; rm -rf b'"]
+
+
+async def test_the_settings_may_turn_shell_lines_off(stage: Stage):
+    write(stage.home / ".ostinato" / "settings.json", '{"disableSkillShellExecution": true}')
+    loaded = load_settings(Places(stage.project, stage.home / ".ostinato", None, ()))
+    stage.changes = {"settings": SettingsInForce(effective(loaded, is_trusted=True))}
+    stage.user_command("look", SHELL)
+    stage.user_command("say", "Say it.")
+    assert (await stage.reply("/look")).is_error
+    assert stage.ran == []
+    assert (await stage.expanded("/say")).prompt == "Say it."
 
 
 async def test_without_a_bash_tool_nothing_runs(stage: Stage):

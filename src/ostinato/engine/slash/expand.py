@@ -4,8 +4,10 @@ What a project's file would run or allow counts only where a person trusted this
 nothing is sent: a prompt with a hole in it is not what was asked for.
 """
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
+from ostinato.config.source import Sourced
 from ostinato.config.trust import Trusted
 from ostinato.engine.slash.arguments import Arguments, Unsafe, in_shell, in_text, read_arguments
 from ostinato.engine.slash.command_file import CommandFile
@@ -18,48 +20,64 @@ from ostinato.engine.slash.shell_lines import (
     run_shell_line,
 )
 from ostinato.engine.slash.shown_text import shown_line, shown_path
-from ostinato.engine.slash.template import Place, Plain, ShellLine, read_template, takes_arguments
+from ostinato.engine.slash.template import Part, Place, Plain, ShellLine, read_template, takes_arguments
 from ostinato.errors import ConfigurationError
 
 MAX_PROMPT_CHARACTERS: Final = 1_000_000
+OFF_KEY: Final = "disableSkillShellExecution"
 _SHOWN_LINE_CHARACTERS: Final = 200
 
 
 async def expand(command: CommandFile, raw_arguments: str, scene: SlashScene) -> Expanded | SlashReply:
     """The prompt, or why there is none; then nothing was sent. Raises ConfigurationError for a model that there is not."""
-    parts = read_template(command.body)
-    arguments = read_arguments(raw_arguments)
+    parts, arguments = read_template(command.body), read_arguments(raw_arguments)
     lines = [part for part in parts if isinstance(part, ShellLine)]
     has_rights = has_rights_of_its_own(command, scene)
-    if lines and not has_rights:
-        return _untrusted(command, len(lines))
-    if len(lines) > MAX_LINES:
-        return refusal(f"`/{command.name}` has {len(lines)} shell lines; at most {MAX_LINES} are run")
+    refused = _refused(command, len(lines), scene, has_rights=has_rights)
+    if refused is not None:
+        return refused
     if has_rights and command.model is not None:
         _check_model(command, command.model)
-    prompt, written = list[str](), list[str]()
-    left_characters = MAX_TOTAL_CHARACTERS
+    outputs = list[str]()
+    for line in lines:
+        output = await _output(command, line, arguments, scene)
+        if isinstance(output, SlashReply):
+            return output
+        outputs.append(_cut(output, MAX_TOTAL_CHARACTERS - sum(map(len, outputs))))
+    prompt = _filled(parts, arguments, outputs)
+    return _expanded(command, prompt, _filled(parts, arguments, [""] * len(lines)), has_rights=has_rights)
+
+
+def _refused(command: CommandFile, count: int, scene: SlashScene, *, has_rights: bool) -> SlashReply | None:
+    """Why the shell lines may not run, if there are any."""
+    if count and not has_rights:
+        return _untrusted(command, count)
+    if count and _are_shell_lines_off(scene):
+        return refusal(
+            f"`/{command.name}` has shell lines, and the settings turn them off (`{OFF_KEY}`); nothing was run or sent",
+            hint="`/config` says which file does",
+        )
+    if count > MAX_LINES:
+        return refusal(f"`/{command.name}` has {count} shell lines; at most {MAX_LINES} are run")
+    return None
+
+
+def _filled(parts: Sequence[Part], arguments: Arguments, outputs: Sequence[str]) -> str:
+    """The text with the arguments and, in order, the outputs of the shell lines in it."""
+    waiting, texts = iter(outputs), list[str]()
     for part in parts:
         match part:
             case Plain(text):
-                prompt.append(text)
-                written.append(text)
+                texts.append(text)
             case Place():
-                prompt.append(in_text(part, arguments))
-                written.append(prompt[-1])
+                texts.append(in_text(part, arguments))
             case ShellLine():
-                output = await _output(command, part, arguments, scene)
-                if isinstance(output, SlashReply):
-                    return output
-                prompt.append(_cut(output, left_characters))
-                left_characters = max(0, left_characters - len(output))
+                texts.append(next(waiting))
             case _:
                 assert_never(part)
     if arguments.raw and not takes_arguments(parts):
-        behind = f"\n\nARGUMENTS: {arguments.raw}"
-        prompt.append(behind)
-        written.append(behind)
-    return _expanded(command, "".join(prompt), "".join(written), scene)
+        texts.append(f"\n\nARGUMENTS: {arguments.raw}")
+    return "".join(texts)
 
 
 def has_rights_of_its_own(command: CommandFile, scene: SlashScene) -> bool:
@@ -72,6 +90,13 @@ def has_rights_of_its_own(command: CommandFile, scene: SlashScene) -> bool:
     # link leads, which is the project's own text and may look like anything.
     recorded = scene.trust.things.digests.get(command.thing)
     return recorded is not None and recorded.removesuffix(" executable").split(" ")[-1] == command.digest
+
+
+def _are_shell_lines_off(scene: SlashScene) -> bool:
+    if scene.settings is None:
+        return False
+    value = scene.settings.effective.settings.others.get(OFF_KEY)
+    return isinstance(value, Sourced) and value.value is True
 
 
 async def _output(
@@ -115,14 +140,14 @@ def _untrusted(command: CommandFile, count: int) -> SlashReply:
     )
 
 
-def _expanded(command: CommandFile, prompt: str, written: str, scene: SlashScene) -> Expanded | SlashReply:
+def _expanded(command: CommandFile, prompt: str, written: str, *, has_rights: bool) -> Expanded | SlashReply:
     if len(prompt) > MAX_PROMPT_CHARACTERS:
         return refusal(
             f"`/{command.name}` makes a prompt of {len(prompt):,} characters; at most {MAX_PROMPT_CHARACTERS:,} are sent"
         )
     if not prompt.strip():
         return refusal(f"`/{command.name}` makes an empty prompt")
-    if has_rights_of_its_own(command, scene):
+    if has_rights:
         return Expanded(prompt, command.rules, command.model, written)
     notices = (
         (
@@ -138,4 +163,4 @@ def _expanded(command: CommandFile, prompt: str, written: str, scene: SlashScene
 def _cut(output: str, left_characters: int) -> str:
     if len(output) <= left_characters:
         return output
-    return f"{output[:left_characters]}\n[cut: the shell lines of one command give at most {MAX_TOTAL_CHARACTERS} characters]"
+    return f"{output[: max(0, left_characters)]}\n[cut: the shell lines of one command give at most {MAX_TOTAL_CHARACTERS} characters]"

@@ -4,6 +4,7 @@ Cut once, before anything is put in: what a person types or a program prints is 
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -47,7 +48,7 @@ def read_template(body: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def takes_arguments(parts: tuple[Part, ...]) -> bool:
+def takes_arguments(parts: Sequence[Part]) -> bool:
     """Whether the arguments go anywhere."""
     return any(
         isinstance(part, Place) or (isinstance(part, ShellLine) and takes_arguments(part.parts))
