@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
+from rich.cells import cell_len
 
 from ostinato.cli.folded import folded
 from ostinato.cli.terminal_style import BOLD, CYAN, DIM, GREEN, RED, Painter, cut_to
@@ -100,7 +101,7 @@ class RunningTools:
             return self._paint(DIM, cut_to(f"● {running.label}: {word}", columns))
         time = f" {self._monotonic_s() - running.started_s:.0f} s"
         label = cut_to(f"● {running.label}", max(columns - len(time), columns // 2))
-        room = columns - len(label) - len(time) - 3
+        room = columns - cell_len(label) - len(time) - 3
         last = cut_to(running.last_line, room) if running.last_line and room > 8 else ""
         return self._paint(CYAN, label) + self._paint(DIM, f"{time} │ {last}" if last else time)
 
