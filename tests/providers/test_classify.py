@@ -9,7 +9,6 @@ from tests.providers.requests import facts
 
 from ostinato.providers.classify import classify_anthropic, classify_openai
 from ostinato.providers.exchange import HttpFailure
-from ostinato.providers.wished_wait import wished_wait_s
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 
@@ -160,25 +159,54 @@ def test_the_server_may_say_itself_whether_to_retry(value: str, retry: bool):
 
 
 @pytest.mark.parametrize(
-    ("headers", "seconds"),
+    ("status", "body", "kind", "recover"),
     [
-        ({}, None),
-        ({"retry-after": "2"}, 2.0),
-        ({"retry-after": "0.5"}, 0.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "Mon, 30 Nov 2026 12:00:30 GMT"}, 30.0),
-        ({"retry-after": "Mon, 30 Nov 2026 11:00:00 GMT"}, None),
-        ({"retry-after": "Mon, 30 Nov 2026 12:00:30"}, None),
-        ({"retry-after": "99999"}, 99999.0),
-        ({"retry-after": "-5"}, None),
-        ({"retry-after": "0"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "abc"}, None),
-        ({"retry-after": ""}, None),
+        (400, openai("Image was too large", code="image_too_large"), "media_too_large", "strip_media"),
+        (400, openai("You uploaded an unsupported image. Please make sure your image is valid."), "invalid_media", "strip_media"),
+        (400, openai("no", code="invalid_image_format"), "invalid_media", "strip_media"),
+        (404, openai("No endpoints found that support image input"), "invalid_media", "strip_media"),
+        (400, openai("This model does not support image inputs."), "invalid_media", "strip_media"),
+        (400, anthropic("invalid_request_error", "Could not process image"), "invalid_media", "strip_media"),
+        (400, anthropic("invalid_request_error", "The PDF specified is password protected."), "invalid_media", "strip_media"),
+        (400, openai("Invalid prompt: flagged as potentially violating our usage policy", code="invalid_prompt"), "refused", "none"),
+        (400, openai("The response was filtered", code="content_filter"), "refused", "none"),
+        (400, anthropic("invalid_request_error", "Output blocked by content filtering policy"), "refused", "none"),
+        (429, openai("You exceeded your current quota, please check your plan"), "billing", "none"),
+        (429, openai("Too Many Requests"), "rate_limit", "none"),
+        (400, openai("No tool output found for function call call_1."), "invalid_history", "repair_history"),
+        (400, openai("Item 'rs_1' of type 'reasoning' was provided without its required following item."), "invalid_history", "repair_history"),
+        (400, openai("The encrypted content gAAA could not be verified.", code="invalid_encrypted_content"), "invalid_history", "repair_history"),
+        (400, openai("The requested model 'x' does not exist.", code="model_not_found"), "not_found", "fallback_model"),
+        (401, openai("expired", code="token_expired"), "authentication", "refresh_auth"),
+        (503, openai("slow", code="slow_down"), "overloaded", "fallback_model"),
+        (520, b"<html><title>Web server is returning an unknown error</title></html>", "server", "none"),
+        (403, b"<html><title>Attention Required! | Cloudflare</title></html>", "permission", "none"),
     ],
-)
-def test_the_wished_wait_is_read_in_every_form_and_never_made_up(
-    headers: dict[str, str], seconds: float | None
-):
-    assert wished_wait_s(headers, NOW) == seconds
+)  # fmt: skip
+def test_refusals_of_any_vendor(status: int, body: Any, kind: str, recover: str):
+    for classify in (classify_anthropic, classify_openai):
+        error = classify(failure(status, body), facts("openai"))
+        assert (error.kind, error.recover) == (kind, recover)
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 520, 529])
+def test_every_failure_that_leaves_something_to_do_says_what(status: int):
+    page = b"<html><head><title>Gateway</title></head></html>"
+    hints = {classify_openai(failure(status, body), facts("openai")).hint for body in (page, openai("no"))}
+    assert all(hints) or status == 400
+    if status in {403, 500, 502, 503, 520}:
+        assert any("proxy or gateway" in hint for hint in hints)
+
+
+def test_a_path_that_only_knows_the_other_wire_says_so():
+    missing = HttpFailure("http://h/v1/responses", 404, {}, b"", NOW)
+    assert "openai-chat/" in classify_openai(missing, facts("openai")).hint
+
+
+def test_the_servers_wish_comes_along_from_headers_and_words():
+    limited = failure(429, openai("Please try again in 2.5s."))
+    used_up = failure(
+        429, openai("no"), {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "7s"}
+    )
+    waits = [classify_openai(one, facts("openai")).retry_after_s for one in (limited, used_up)]
+    assert waits == [2.5, 7.0]

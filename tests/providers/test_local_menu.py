@@ -173,6 +173,14 @@ def test_a_line_may_be_named_without_its_indentation_if_that_is_unique() -> None
     assert "go()" not in unique_passages("if x:\n    go()\ngo()")
 
 
+def test_a_heading_is_replaced_with_what_stands_under_it_unless_that_is_long() -> None:
+    passages = unique_passages("def f():\n    a\n\n    b\nf()")
+    assert "def f():" not in passages
+    assert "def f():\n    a" not in passages
+    assert {"def f():\n    a\n\n    b", "    a", "    b", "f()"} <= set(passages)
+    assert "class C:" in unique_passages("class C:\n" + "\n".join(f"    line_{n}" for n in range(20)))
+
+
 def test_each_file_has_its_own_passages() -> None:
     read_b = called("Read", "     1\tq", file_path="b.py")
     assert passages(*READ_A, *read_b) == {"a.py": ["x = 1", "x = 1\n\ny = 2", "y = 2"], "b.py": ["q"]}

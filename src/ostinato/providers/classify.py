@@ -125,11 +125,11 @@ def _by_status(status: int, said: Said) -> Verdict:
         return OVERLOADED
     if said.code == "model_not_found" or (said.code == "not_found_error" and said.text.startswith("model")):
         return NO_MODEL
-    if verdict := STATUSES.get(status) or CODES.get(said.code):
-        return verdict
-    if status >= 500:
-        return SERVER
-    return INVALID if status >= 400 else Verdict("unknown")
+    if status in STATUSES:
+        return STATUSES[status]
+    verdict = CODES.get(said.code, INVALID if status >= 400 else Verdict("unknown"))
+    # Nobody's request makes a server fail, whatever the server calls it.
+    return SERVER if status >= 500 and verdict is INVALID else verdict
 
 
 def _by_text(said: Said, facts: ModelFacts) -> Verdict | None:
@@ -140,11 +140,13 @@ def _by_text(said: Said, facts: ModelFacts) -> Verdict | None:
 
 
 def _matches(pattern: str, words: str) -> bool:
-    """Whether a user's pattern fits; one that is no regular expression is looked for as it stands."""
+    """Whether a user's pattern fits: as it stands, or as a regular expression if it is one."""
+    if pattern.lower() in words.lower():
+        return True
     try:
         return re.search(pattern, words, re.IGNORECASE) is not None
     except re.error:
-        return pattern.lower() in words.lower()
+        return False
 
 
 def _sizes(verdict: Verdict, body: bytes) -> Sizes:

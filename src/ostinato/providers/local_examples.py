@@ -42,9 +42,8 @@ QUESTION = Example(
     ),
 )
 REPAIR = Example(
-    "python3 test.py fails. Fix names.py.",
+    "first in names.py gives the second letter. Fix it.",
     (
-        Step("Bash", {"command": "python3 test.py"}, "AssertionError: first", is_error=True),
         Step("Read", {"file_path": "names.py"}, "def first(name):\n    return name[1]"),
         Step(
             "Edit",

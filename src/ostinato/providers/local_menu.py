@@ -3,7 +3,7 @@
 A closed menu does what prose does not: a text that is not in the file cannot be asked for, a circle cannot be gone on with.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ostinato.ports import RequestMessage, ToolSchema
@@ -72,22 +72,41 @@ def _edits(tool: ToolSchema, calls: Sequence[PastCall]) -> list[dict[str, Any]]:
 
 def unique_passages(text: str) -> Sequence[str]:
     """Blocks of whole lines that stand in the text once, in their order, each with and without the indentation of its first
-    line: a model that leaves that out would be led to another line that begins likewise. Short blocks only, or none, when
-    there would be too many.
+    line: a model that leaves that out would be led to another line that begins likewise. No block ends between a line and what
+    is indented under it: a model that names a heading alone means all of it. Short blocks only, or none, when there would be
+    too many.
     """
     lines = text.split("\n")
     for most in range(MAX_BLOCK_LINES, 0, -1):
-        blocks = [
-            "\n".join(lines[first : first + count])
-            for first in range(len(lines))
-            for count in range(1, most + 1)
-            if first + count <= len(lines) and lines[first].strip() and lines[first + count - 1].strip()
-        ]
+        blocks = ["\n".join(lines[first:end]) for first, end in _whole_blocks(lines, most)]
         passages = dict.fromkeys(passage for block in blocks for passage in (block, block.lstrip(" \t")))
         found = [passage for passage in passages if text.count(passage) == 1]
         if len(found) <= MAX_PASSAGES:
             return found
     return ()
+
+
+def _whole_blocks(lines: Sequence[str], most: int) -> Iterator[tuple[int, int]]:
+    """First line and end of each block of up to `most` lines that begins and ends with ink and cuts nothing; a line with more
+    under it than that stands alone.
+    """
+    for first, line in enumerate(lines):
+        if not line.strip():
+            continue
+        ends = range(first + 1, min(first + most, len(lines)) + 1)
+        whole = [end for end in ends if lines[end - 1].strip() and not _is_cut(lines, first, end)]
+        for end in whole or [first + 1]:
+            yield first, end
+
+
+def _is_cut(lines: Sequence[str], first: int, end: int) -> bool:
+    """Whether the next line with ink belongs under the block."""
+    following = next((line for line in lines[end:] if line.strip()), "")
+    return _indentation(following) > _indentation(lines[first])
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _required(tool: ToolSchema) -> Sequence[str]:

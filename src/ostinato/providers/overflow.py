@@ -45,7 +45,7 @@ WORDINGS = tuple(
         r"supports at most <output> (completion|output) tokens",
         r"max_\w*tokens\W+.{0,60}(less than or equal to|<=|at most) `?<output>",
         r"maximum context length is <limit> tokens.{0,60}requested [\d,]+ output tokens.{0,60}contains (at least )?<input>",
-        r"maximum context length is <limit> tokens.{0,60}requested [\d,]+ tokens \(<input> (in|of)",
+        r"maximum context length is <limit> tokens.{0,60}requested (about )?[\d,]+ tokens \(<input> (in|of)",
         r"maximum context length is <limit> tokens.{0,80}(resulted in|requested( about)?) <input> tokens",
         r"maximum context length (is|of) <limit>",
         r"configured limit of <limit> tokens.{0,40}resulted in <input> tokens",
