@@ -60,3 +60,9 @@ def test_what_an_untrusted_project_allows_does_not_count_until_it_is_trusted(tmp
     assert ended.text.startswith("asked: ")
     assert "not trusted" in ended.err
     assert desk.run("permissions", "explain", "make", "--trust").text.startswith("allowed: ")
+
+
+def test_a_subcommand_that_is_called_wrongly_names_its_own_help(tmp_path: Path):
+    ended = Desk(tmp_path).run("permissions", "explain")
+    assert ended.code == 2
+    assert "`ostinato permissions explain --help`" in ended.err

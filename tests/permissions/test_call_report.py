@@ -147,3 +147,7 @@ def test_other_tools_have_one_part_without_words():
     (part,) = report_call(other_tool("mcp__a__b"), policy("allow mcp__a__*")).parts
     assert (part.outcome, part.words) == ("allow", ())
     assert [rule.rule for rule in part.rules] == ["mcp__a__*"]
+
+
+def test_a_redirection_without_a_program_is_asked_about_by_its_path():
+    assert "/etc/x" in of("> /etc/x").reason.text

@@ -43,13 +43,19 @@ def _told(error: Exception) -> int:
             talk(error_text(visible(error.message), visible(error.hint)))
             return error_code(error)
         case click.ClickException():
-            talk(error_text(usage_text(error), "`ostinato --help` lists what there is"))
+            talk(error_text(usage_text(error), f"`{_asked_command(error)} --help` lists what there is"))
             return USAGE
         case _:
             what = visible(f"{type(error).__name__}: {error}")
             hint = "this is a fault of ostinato: run it again with `--debug` and report what that prints"
             talk(error_text(f"something unforeseen happened: {what}", hint))
             return FAILED
+
+
+def _asked_command(error: click.ClickException) -> str:
+    """The command that could not be read, with its subcommand."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return "ostinato" if context is None else context.command_path
 
 
 def _set_up_logging(request: DebugRequest | None) -> None:

@@ -158,14 +158,14 @@ def _shell_without_a_rule(paths: CallPaths, allowance: Allowance) -> Verdict:
     )
     if open_effect is None:
         return _ask("no_rule", "", "default", "there is nothing to run")
-    shown = command_text(open_effect.command).replace("\x00", "…") or "a redirection"
+    shown = command_text(open_effect.command).replace("\x00", "…")
     if only_reads(open_effect):
-        return _ask("outside", "workspace", "built in", f"`{shown}` reads outside the workspace")
-    if covering_command_rules(open_effect, allowance):
+        text = f"`{shown or 'a redirection'}` reads outside the workspace"
+        return _ask("outside", "workspace", "built in", text)
+    if not shown or covering_command_rules(open_effect, allowance):
         path = open_redirection(open_effect, allowance)
         verb = "writing" if path in open_effect.writes else "reading"
-        return _ask(
-            "no_rule", "", "default", f"no rule covers {verb} `{path}` by the redirection of `{shown}`"
-        )
+        whose = f"the redirection of `{shown}`" if shown else "a redirection"
+        return _ask("no_rule", "", "default", f"no rule covers {verb} `{path}` by {whose}")
     doubt = f", and {open_effect.doubt}" if open_effect.doubt else ""
     return _ask("no_rule", "", "default", f"no rule covers `{shown}`{doubt}")
