@@ -42,12 +42,14 @@ class QueryConfig:
 
     `streaming_tool_execution`: start a call when its block completes; otherwise after the reply, by `run_tools`.
     `sequential_tools`: one call at a time. `max_tool_concurrency`: 10, the field's cap (semantics §15).
+    `max_retries`: of one failing model call, beside its first try (semantics §13.1).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
 
     streaming_tool_execution: bool = True
     sequential_tools: bool = False
     max_tool_concurrency: int = 10
+    max_retries: int = 10
     normalise_strictly: bool = False
 
 

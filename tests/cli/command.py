@@ -63,6 +63,7 @@ class Desk:
             "HOME": str(self.home),
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": "x",
+            "OSTINATO_MAX_RETRIES": "0",
             **self.extra,
             **changes,
         }

@@ -26,7 +26,7 @@ from ostinato.testing import (
 )
 from ostinato.tool import Tool
 
-STRICT = QueryConfig(normalise_strictly=True)
+STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
 
 
 @dataclass

@@ -31,7 +31,7 @@ from ostinato.testing import (
 )
 from ostinato.tool import ToolOutcome, build_tool
 
-CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False)
+CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False, max_retries=0)
 
 
 def results_in(scene: Scene) -> list[ToolResult]:

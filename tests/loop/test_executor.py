@@ -30,7 +30,7 @@ from ostinato.testing import (
 from ostinato.testing.scripted_permissions import BY_TEST
 from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
 
-CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False)
+CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False, max_retries=0)
 
 
 def a(*, reads: tuple[str, ...] = (), writes: tuple[str, ...] = ()) -> Access:

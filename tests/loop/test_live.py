@@ -34,7 +34,7 @@ from ostinato.testing import (
     waits_at,
 )
 
-CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False)
+CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False, max_retries=0)
 
 
 async def settle() -> None:

@@ -28,6 +28,7 @@ from ostinato.testing import (
     SCRIPTED_FACTS,
     Cut,
     Fails,
+    FakeClock,
     Gate,
     Reply,
     RunLog,
@@ -293,13 +294,14 @@ def check_walk(
     scene = Scene(
         ScriptedModel(*scripted(plan)),
         [
-            fake_tool("Look", takes_steps, log=log),
+            fake_tool("Look", takes_steps, log=log, is_read_only=True),
             fake_tool("Fails", raises(ValueError("no")), log=log),
             fake_tool("Alone", takes_steps, log=log),
         ],
         permissions=TakesTime(answers),
         max_turns=6,
         config=config,
+        clock=FakeClock(auto_advance=True),
     )
     events = anyio.run(walk, scene, abort_at, leave_at, backend=backend)
     ends = [event for event in events if isinstance(event, Terminal)]
@@ -315,6 +317,7 @@ configs = st.builds(
     QueryConfig,
     streaming_tool_execution=st.booleans(),
     sequential_tools=st.booleans(),
+    max_retries=st.integers(0, 3),
     normalise_strictly=st.just(True),
 )
 decisions = st.lists(st.sampled_from(["allow", "allow", "deny", "stop"]), min_size=1, max_size=4)

@@ -47,7 +47,7 @@ from ostinato.testing import (
 )
 from ostinato.tool import Tool
 
-CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False)
+CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False, max_retries=0)
 both_paths = pytest.mark.parametrize("config", [STRICT, CLASSIC], ids=["streaming", "classic"])
 
 

@@ -1,6 +1,7 @@
 """The composition root: the only file that knows every adapter. It opens a conversation from options, or says why not."""
 
 import os
+import random
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from ostinato.engine.prompt import system_blocks
 from ostinato.engine.prompt_queue import pending_prompts
 from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.retry_setting import with_retries
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.session import Session, open_session, opened_history, resumed_session, spill_folder
 from ostinato.engine.setting import Setting
@@ -178,6 +180,7 @@ class _Maker:
             prefetch=around.prefetch,
             mentions=around.mentions,
             budget=self._budget,
+            jitter=random.random,
         )
         return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
 
@@ -220,7 +223,7 @@ class _Maker:
             workspace=place.workspace,
             files=place.files,
             settings=ModelSettings(system, context, options.temperature),
-            config=options.config,
+            config=with_retries(options.config, ground.environment),
             permission_mode=self._gate.permission_mode,
             max_turns=options.max_turns,
             max_output_tokens=options.max_output_tokens,

@@ -1,27 +1,42 @@
-"""One model call inside a turn: stream it, show it, start its tools; how it ended is a value.
+"""The model call of a turn: stream it, show it, start its tools, and send it again when it failed; how it ended is a value.
 
-An attempt that breaks keeps what was completed. Sending again, streaming without a stream and other models come here too
-(`docs/recovery.md` once they exist); today one request is sent once.
+An attempt that broke is taken back whole and made again as long as no tool with side effects has started; else what was
+completed stays. Going on with another model comes here too; today there is none.
 """
 
 from collections.abc import Sequence
 from functools import partial
 
 import msgspec
+from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
-from ostinato.events import AnyModelEvent, AssistantEvent, RequestStart, ResponseUsage, StreamEvent
+from ostinato.events import (
+    AnyModelEvent,
+    AssistantEvent,
+    RequestStart,
+    ResponseUsage,
+    StreamEvent,
+    SystemEvent,
+)
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.budget import BudgetSpent
 from ostinato.loop.deps import Deps
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
-from ostinato.messages import AssistantMessage, ToolUse
+from ostinato.loop.retry_policy import (
+    STREAM_FAILURES,
+    WHOLE_AFTER,
+    in_one_piece,
+    shortened,
+    wait_before_retry_s,
+)
+from ostinato.messages import NO_USAGE, AssistantMessage, ToolUse, Usage, notice_message
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
-from ostinato.records import Attempt, ResponseEnded
+from ostinato.records import Attempt, ResponseEnded, Retract
 from ostinato.state import QueryConfig, State, ToolUseContext
 
 
@@ -52,33 +67,66 @@ AttemptEnd = Finished | Broke | Interrupted | Unaffordable
 
 
 class Attempts:
-    """Calls the model for one turn. Owns nothing that outlives the turn."""
+    """Calls the model for one turn, until a reply is whole or nothing more may be tried. `reply` and `executor` are those of the
+    newest attempt; nothing here outlives the turn.
+    """
 
     def __init__(
-        self,
-        deps: Deps,
-        context: ToolUseContext,
-        config: QueryConfig,
-        ledger: Ledger,
-        executor: StreamingToolExecutor,
+        self, tasks: TaskGroup, deps: Deps, context: ToolUseContext, config: QueryConfig, ledger: Ledger
     ) -> None:
+        self._tasks = tasks
         self._deps = deps
         self._context = context
         self._config = config
         self._ledger = ledger
-        self._executor = executor
+        self._past_usage = NO_USAGE
+        self._failures = 0
+        self._cuts = 0
+        self._has_shortened = False
+        self._begin()
 
-    async def call_model(self, request: ModelRequest, reply: Reply, state: State) -> AttemptEnd:
-        """Stream the reply into `reply`; an abort cancels the call at once, wherever it waits. `request` is built from
-        `state`. The budget may shorten what the reply may say, or not allow the call.
+    def _begin(self) -> None:
+        self.reply = Reply(self._context.model.id)
+        self.executor = StreamingToolExecutor(
+            self._tasks, self._context, self._deps, self._ledger, self._config
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What all attempts together are known to have used."""
+        return self._past_usage.plus(self.reply.usage)
+
+    def cancel(self) -> None:
+        """End the calls of the newest attempt, synchronously."""
+        self.executor.cancel()
+
+    async def call_model(self, request: ModelRequest, state: State) -> AttemptEnd:
+        """`request` is built from `state`. After a failure that may pass it is sent again, unless a tool with side effects has
+        started; what the failed attempt said and found is then taken back.
         """
-        budget, model = self._deps.budget, self._context.model
+        wanted = request.max_output_tokens
+        end = await self._attempt(request, state)
+        while isinstance(end, Broke) and (again := self._next_try(request, end.error)) is not None:
+            request, wait_s = again
+            self._take_back()
+            if not await self._waited(end.error, wait_s):
+                return Interrupted()
+            end = await self._attempt(request, state)
+        if isinstance(end, Finished):
+            return replace(end, is_shortened=end.max_output_tokens < wanted)
+        return end
+
+    async def _attempt(self, request: ModelRequest, state: State) -> AttemptEnd:
+        """One request, once. An abort cancels it at once, wherever it waits. The budget may shorten what the reply may say, or not
+        allow the call.
+        """
+        budget, model, reply = self._deps.budget, self._context.model, self.reply
+        reply.previous_id = state.messages.open_response_id
         estimate = partial(request_tokens, request, state.messages)
         room = budget.reserve(model, estimate, request.max_output_tokens)
         if isinstance(room, BudgetSpent):
             return Unaffordable(room)
-        is_shortened = room.max_output_tokens < request.max_output_tokens
-        if is_shortened:
+        if room.max_output_tokens < request.max_output_tokens:
             request = replace(request, max_output_tokens=room.max_output_tokens)
         try:
             await self._ledger.emit(RequestStart(request.model, state.turn_count))
@@ -89,7 +137,56 @@ class Attempts:
             budget.settle(room, model, reply.known_usage(estimate))
         self._note(request, reply, end)
         await self._ledger.show()
-        return replace(end, is_shortened=is_shortened) if isinstance(end, Finished) else end
+        return end
+
+    def _next_try(self, request: ModelRequest, error: ModelError) -> tuple[ModelRequest, float] | None:
+        """What to send after this failure, and how long to wait before; None if that is the end of it."""
+        if self.executor.has_side_effects or self._context.abort.reason is not None:
+            return None
+        if error.recover == "shrink_output":
+            smaller = None if self._has_shortened else shortened(request, error)
+            self._has_shortened = True
+            return None if smaller is None else (smaller, 0.0)
+        self._failures += 1
+        wait_s = wait_before_retry_s(
+            error,
+            self._failures,
+            self._context.source,
+            max_retries=self._config.max_retries,
+            jitter=self._deps.jitter(),
+        )
+        self._cuts = self._cuts + 1 if error.kind in STREAM_FAILURES else 0
+        if wait_s is None:
+            return None
+        return (in_one_piece(request) if self._cuts >= WHOLE_AFTER else request), wait_s
+
+    def _take_back(self) -> None:
+        """Nothing of the attempt stays in the history, nor on a screen: another one takes its place."""
+        self.executor.cancel("superseded")
+        self.executor.close_missing(self.reply.tool_use_blocks, "superseded")
+        said = tuple(message.uuid for message in self.reply.assistant_messages)
+        results = self.executor.made_results()
+        if said:
+            edit = Retract(self._deps.ids.uuid(), (*said, *results.shown, *results.unseen))
+            self._ledger.retract(edit, (*said, *results.shown))
+        self._past_usage = self.usage
+        self._begin()
+
+    async def _waited(self, error: ModelError, wait_s: float) -> bool:
+        """Tell the user, and wait; False once aborted."""
+        if wait_s > 0:
+            attempt, attempts = self._failures + 1, self._config.max_retries + 1
+            text = f"{error.message}; trying again in {wait_s:.1f} s (attempt {attempt} of {attempts})"
+            notice = notice_message(self._deps.ids.uuid(), "api_retry", text, level="warning")
+            await self._ledger.record_then_emit((notice, SystemEvent(notice)))
+        else:
+            await self._ledger.show()
+        return await unless_aborted(self._context.abort, partial(self._slept, wait_s), otherwise=False)
+
+    async def _slept(self, seconds: float) -> bool:
+        if seconds > 0:
+            await self._deps.clock.sleep(seconds)
+        return True
 
     async def _streamed(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
         try:
@@ -114,8 +211,8 @@ class Attempts:
         await self._ledger.show()
         if self._config.streaming_tool_execution:
             for call, fragment in completed:
-                self._executor.add_tool(call, fragment)
-            await self._ledger.emit(*self._executor.get_completed_results())
+                self.executor.add_tool(call, fragment)
+            await self._ledger.emit(*self.executor.get_completed_results())
 
     def _note(self, request: ModelRequest, reply: Reply, end: AttemptEnd) -> None:
         match end:

@@ -77,6 +77,11 @@ async def no_mentions(prompt: str, view: Sequence[Message]) -> Sequence[Message]
     return ()
 
 
+def no_jitter() -> float:
+    """Every wait is exactly as long as it must be."""
+    return 0.0
+
+
 class NoPrompts:
     """A queue that is always empty."""
 
@@ -92,7 +97,9 @@ NO_PROMPTS = NoPrompts()
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """The loop's ports. `journal.write` is synchronous; everything else may wait."""
+    """The loop's ports. `journal.write` is synchronous, and so are queue and budget; everything else may wait. `jitter` gives
+    numbers from 0 to 1 that spread the retries of many clients.
+    """
 
     call_model: CallModel
     permissions: Permissions
@@ -104,6 +111,7 @@ class Deps:
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
     budget: Budget = NO_BUDGET
+    jitter: Callable[[], float] = no_jitter
     prefetch: Prefetch | None = None
 
 

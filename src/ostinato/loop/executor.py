@@ -36,6 +36,7 @@ MAX_PROGRESS_CHARACTERS = 4_096
 class _Entry(msgspec.Struct):
     block: ToolUse
     access: Access
+    is_read_only: bool = False
     phase: CallPhase = "queued"
     is_waiting: bool = False
     started_s: float | None = None
@@ -47,6 +48,13 @@ class _Entry(msgspec.Struct):
     @property
     def is_over(self) -> bool:
         return self.phase == "completed"
+
+
+class Results(msgspec.Struct, frozen=True):
+    """Uuids of the results there are, as far as they were handed out, and the others."""
+
+    shown: tuple[str, ...]
+    unseen: tuple[str, ...]
 
 
 class StreamingToolExecutor:
@@ -121,6 +129,7 @@ class StreamingToolExecutor:
 
     def _start(self, entry: _Entry, prepared: Prepared) -> None:
         """Written before the effect: after a crash, a started call without a result has an unknown outcome."""
+        entry.is_read_only = prepared.is_read_only
         entry.started_s = self._deps.clock.monotonic_s()
         block = entry.block
         self._ledger.record(ToolStarted(block.id, prepared.tool.name, prepared.is_read_only, prepared.input))
@@ -165,6 +174,19 @@ class StreamingToolExecutor:
     ) -> None:
         self._ledger.record(
             PermissionDecided(prepared.block.id, prepared.tool.name, behaviour, reason.rule, reason.source)
+        )
+
+    @property
+    def has_side_effects(self) -> bool:
+        """Whether a call has begun that may change something."""
+        return any(entry.started_s is not None and not entry.is_read_only for entry in self._entries)
+
+    def made_results(self) -> Results:
+        """Which results there are; those not handed out yet never will be if the reply is taken back."""
+        uuids = [None if entry.message is None else entry.message.uuid for entry in self._entries]
+        return Results(
+            tuple(uuid for uuid in uuids[: self._shown] if uuid is not None),
+            tuple(uuid for uuid in uuids[self._shown :] if uuid is not None),
         )
 
     def get_completed_results(self) -> list[UserEvent]:

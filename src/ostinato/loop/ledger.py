@@ -39,9 +39,15 @@ class Ledger:
     def edit(self, *edits: AnyEdit) -> None:
         """Write the edits; of what they retract, a tombstone for each message is shown with the next `show()`."""
         for edit in edits:
-            self.record(edit)
             if isinstance(edit, Retract):
-                self._pending.extend(Tombstone(uuid) for uuid in edit.ids)
+                self.retract(edit, edit.ids)
+            else:
+                self.record(edit)
+
+    def retract(self, edit: Retract, shown: Sequence[str]) -> None:
+        """Write it; of its messages only these were shown."""
+        self.record(edit)
+        self._pending.extend(Tombstone(uuid) for uuid in shown)
 
     def stream(self, event: StreamEvent) -> None:
         """A delta: shown with the next `show()`, never stored."""

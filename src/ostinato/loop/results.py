@@ -4,8 +4,10 @@ from typing import Literal
 
 from ostinato.submissions import AbortReason
 
-StopReason = AbortReason | Literal["refusal"]
-"""Why a call ends without a result of its own: the query was aborted, or the reply that asks for it was refused."""
+StopReason = AbortReason | Literal["refusal", "superseded"]
+"""Why a call ends without a result of its own: the query was aborted, or the reply that asks for it was refused, or broke off
+and is asked for again.
+"""
 
 _STOPPED = "{why}; this call was stopped. It may have run in part; check before you repeat it."
 _NOT_RUN = "{why}; this call did not run."
@@ -57,6 +59,8 @@ def stopped(reason: StopReason, *, has_started: bool) -> str:
             why = "The run's time is over"
         case "refusal":
             why = "The reply that asked for this call was refused"
+        case "superseded":
+            why = "The reply that asked for this call broke off"
         case _:
             why = "The user interrupted"
     return (_STOPPED if has_started else _NOT_RUN).format(why=why)

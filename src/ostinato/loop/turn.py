@@ -58,23 +58,21 @@ async def take_turn(
     """Every call of the turn has exactly one result when this returns or raises; no task of it is left."""
     context = state.tool_use_context
     request = requests.build(state)
-    reply = Reply(context.model.id, state.messages.open_response_id)
     outcome: Outcome = Aborted()
     async with anyio.create_task_group() as tasks:
-        executor = StreamingToolExecutor(tasks, context, deps, ledger, params.config)
-        unsubscribe = context.abort.on_abort(executor.cancel)
+        attempts = Attempts(tasks, deps, context, params.config, ledger)
+        unsubscribe = context.abort.on_abort(attempts.cancel)
         try:
-            attempts = Attempts(deps, context, params.config, ledger, executor)
-            end = await attempts.call_model(request, reply, state)
-            outcome = await _finish(end, reply, state, params, executor)
+            end = await attempts.call_model(request, state)
+            outcome = await _finish(end, attempts.reply, state, params, attempts.executor)
         finally:
             # synchronous on purpose: it also holds when the task itself is being cancelled
             unsubscribe()
-            notes.denials.extend(executor.denials)
-            notes.usage = notes.usage.plus(reply.usage)
-            executor.cancel()
-            executor.close_missing(reply.tool_use_blocks)
-        await ledger.emit(*executor.get_completed_results())
+            notes.denials.extend(attempts.executor.denials)
+            notes.usage = notes.usage.plus(attempts.usage)
+            attempts.cancel()
+            attempts.executor.close_missing(attempts.reply.tool_use_blocks)
+        await ledger.emit(*attempts.executor.get_completed_results())
     await _warn(deps, ledger)
     return replace(outcome, records=tuple(ledger.taken()))
 
@@ -122,7 +120,7 @@ async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolE
 
 
 def _broken(error: ModelError) -> Outcome:
-    if error.recover == "compact":
+    if error.recover in {"compact", "shrink_output"}:
         return Overflowed(error=error)
     if error.recover == "strip_media":
         return MediaRejected(error=error)
