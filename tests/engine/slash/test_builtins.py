@@ -123,6 +123,8 @@ async def test_permissions_list_what_was_denied_with_what_was_wanted(stage: Stag
         ("git status $(git push)", "denied"),
         ("'ls -la'", "allowed"),
         ("ls -la", "allowed"),
+        ("   ls   -la", "allowed"),
+        ("Read   .", "allowed"),
         ("npm --version; touch x", "asked"),
         ("X=`touch y` ls", "asked"),
         ("Read .", "allowed"),

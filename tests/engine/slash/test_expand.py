@@ -78,6 +78,12 @@ async def test_the_settings_may_turn_shell_lines_off(stage: Stage):
     assert (await stage.expanded("/say")).prompt == "Say it."
 
 
+async def test_an_empty_prompt_is_not_sent(stage: Stage):
+    stage.user_command("pick", "$1 $2")
+    assert (await stage.reply("/pick")).is_error
+    assert (await stage.expanded("/pick one")).prompt == "one "
+
+
 async def test_without_a_bash_tool_nothing_runs(stage: Stage):
     stage.changes = {"tools": ()}
     stage.user_command("look", SHELL)

@@ -7,7 +7,7 @@ import pytest
 from tests.engine.slash.scene import Stage, write
 
 from ostinato.engine.slash.command_places import CommandPlaces
-from ostinato.engine.slash.find_commands import MAX_FILE_BYTES, MAX_FILES, find_commands
+from ostinato.engine.slash.find_commands import MAX_ENTRIES, MAX_FILE_BYTES, MAX_FILES, find_commands
 
 
 def bodies(stage: Stage) -> dict[str, str]:
@@ -170,7 +170,8 @@ def test_links_that_go_round_end(stage: Stage):
     folder = stage.project_command("good", "ok").parent
     (folder / "again").symlink_to(folder)
     (folder / "up").symlink_to(folder.parent)
-    assert bodies(stage)["project:good"] == "ok"
+    assert bodies(stage) == {"project:good": "ok"}
+    assert skipped(stage) == ["again", "commands"]
 
 
 def test_too_many_files_are_cut_and_said(stage: Stage):
@@ -179,6 +180,24 @@ def test_too_many_files_are_cut_and_said(stage: Stage):
     found = find_commands(stage.places)
     assert len(found.commands) == MAX_FILES
     assert skipped(stage) == [f"c{MAX_FILES:04}.md"]
+
+
+def test_folders_are_read_so_deep_and_no_deeper(stage: Stage):
+    below = "/".join("abcdefgh")
+    stage.project_command(f"{below}/in", "in")
+    stage.project_command(f"{below}/i/out", "out")
+    assert bodies(stage) == {f"project:{below.replace('/', ':')}:in": "in"}
+    assert skipped(stage) == ["i"]
+
+
+def test_names_in_all_folders_together_are_bounded(stage: Stage):
+    folder = stage.project_command("a", "a").parent
+    (folder / "x").mkdir()
+    for number in range(MAX_ENTRIES):
+        (folder / "x" / f"{number:05}").touch()
+    stage.project_command("y/b", "b")
+    assert "project:a" in bodies(stage)
+    assert skipped(stage) == ["x"]
 
 
 def test_an_unreadable_folder_is_named(stage: Stage, tmp_path: Path):
