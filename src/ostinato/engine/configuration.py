@@ -85,9 +85,11 @@ def in_effect(options: Options, configuration: Configuration) -> InEffect:
     keeper = _keeper(configuration)
     if configuration.found is None:
         return InEffect(_with_variables(options), keeper=keeper)
-    from ostinato.engine.settings_effect import apply_settings  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.engine.settings_effect import StartedIn, apply_settings  # ruff: ignore[import-outside-top-level] - as above
 
-    return replace(apply_settings(options, configuration, configuration.found), keeper=keeper)
+    around = StartedIn(started_with(options), configuration.home, configuration.places.project_root)
+    done = apply_settings(options, configuration.found, around)
+    return InEffect(done.options, done.rules, keeper, done.is_bypass_disabled, done.notices)
 
 
 def started_with(options: Options) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from ostinato.config.keys import MODEL, PRICES
@@ -17,7 +18,6 @@ from ostinato.config.settings import PermissionSettings, Settings
 from ostinato.config.shape import is_object
 from ostinato.config.source import Sourced
 from ostinato.config.waiting import Waiting
-from ostinato.engine.configuration import Configuration, InEffect, started_with
 from ostinato.engine.found_settings import PROJECT_SOURCES, FoundSettings
 from ostinato.engine.options import Options
 from ostinato.engine.thinking import ThinkingWish
@@ -39,24 +39,39 @@ HOW_TO_TRUST: Final = (
 _MODEL_KEYS: Final = frozenset(key.name for fields in (MODEL, PRICES) for key in fields.keys)
 
 
-def apply_settings(options: Options, configuration: Configuration, found: FoundSettings) -> InEffect:
+class StartedIn(msgspec.Struct, frozen=True):
+    """What settings are read against: the environment and the home the program was started with, and the project."""
+
+    environment: Mapping[str, str]
+    home: Path | None
+    project_root: Path
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """`rules` are those of the settings; `notices` name what was left out and why."""
+
+    options: Options
+    rules: tuple[Rule, ...]
+    is_bypass_disabled: bool
+    notices: tuple[str, ...]
+
+
+def apply_settings(options: Options, found: FoundSettings, around: StartedIn) -> Applied:
     """What `found` changes. Raises UsageError where a flag asks for what the settings take away."""
     notices: list[str] = []
     settings = found.effective().settings
     rules = tuple(_rules(settings.permissions, notices))
-    changed = _with_settings(options, configuration, settings, notices)
+    changed = _with_settings(options, settings, around, notices)
     faults = [f"{problem}; {problem.hint}" for problem in found.loaded.problems]
-    return InEffect(
+    return Applied(
         changed,
         rules,
-        is_bypass_disabled=settings.permissions.is_bypass_disabled,
+        settings.permissions.is_bypass_disabled,
         notices=(*_first((*faults, *notices)), *waiting_notices(found.waiting())),
     )
 
 
-def _with_settings(
-    options: Options, configuration: Configuration, settings: Settings, notices: list[str]
-) -> Options:
+def _with_settings(options: Options, settings: Settings, around: StartedIn, notices: list[str]) -> Options:
     added = settings.append_system_prompt
     appended = (added.value if added else "", options.append_system_prompt)
     return replace(
@@ -68,10 +83,10 @@ def _with_settings(
         thinking=_thinking(options, settings),
         fallback_models=options.fallback_models or _value(settings.fallback_model, ()),
         append_system_prompt="\n\n".join(part for part in appended if part.strip()),
-        add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, configuration, notices)),
+        add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, around, notices)),
         models={**_snake(settings.models), **options.models},
         environment={
-            **started_with(options),
+            **around.environment,
             **{name: sourced.value for name, sourced in settings.env.items()},
         },
         config=_features(options.config, settings),
@@ -110,12 +125,12 @@ def _mode(options: Options, permissions: PermissionSettings, notices: list[str])
 
 
 def _folders(
-    permissions: PermissionSettings, options: Options, configuration: Configuration, notices: list[str]
+    permissions: PermissionSettings, options: Options, around: StartedIn, notices: list[str]
 ) -> Iterator[Path]:
     for sourced in permissions.additional_directories:
         is_projects = sourced.origin.source.level in PROJECT_SOURCES
-        start = configuration.places.project_root if is_projects else options.cwd
-        folder = _below(sourced.value, start, configuration.home)
+        start = around.project_root if is_projects else options.cwd
+        folder = _below(sourced.value, start, around.home)
         if folder is not None and folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
             yield folder
         else:
