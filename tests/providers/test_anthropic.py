@@ -263,7 +263,7 @@ def test_an_error_event_means_what_its_type_says_and_what_came_before_it_was_giv
     assert blocks_of(got) == [Text("so")]
 
 
-@pytest.mark.parametrize("data", [b"{", b"[]", b'{"type":1}', b"<html>", b'{"x":' + b"[" * 100_000])
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"type":', b"<html>", b'{"x":' + b"[" * 100_000])
 def test_an_event_that_cannot_be_read_is_a_malformed_response(data: bytes):
     error = failure_while_decoding(reply(), [sse(START), b"data: %s\n\n" % data, b"data: {}\n\n"])
     assert error.kind == "malformed_response"

@@ -174,10 +174,10 @@ def test_a_line_may_be_named_without_its_indentation_if_that_is_unique() -> None
 
 
 def test_a_heading_is_replaced_with_what_stands_under_it_unless_that_is_long() -> None:
-    passages = unique_passages("def f():\n    a\n\n    b\nf()")
+    passages = unique_passages("def f():\n    a\n\n    b\ng()")
     assert "def f():" not in passages
     assert "def f():\n    a" not in passages
-    assert {"def f():\n    a\n\n    b", "    a", "    b", "f()"} <= set(passages)
+    assert {"def f():\n    a\n\n    b", "    a", "    b", "g()"} <= set(passages)
     assert "class C:" in unique_passages("class C:\n" + "\n".join(f"    line_{n}" for n in range(20)))
 
 

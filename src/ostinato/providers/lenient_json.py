@@ -4,6 +4,7 @@ Whatever comes in or goes out, the strings of the engine and the bytes on the wi
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -12,6 +13,9 @@ import msgspec
 from ostinato.errors import ModelError
 
 Wire = TypeVar("Wire")
+
+MAX_MENDED_FIELDS = 20
+"""How many fields of one event may be wrong before it is no event any more."""
 
 MAX_NESTING = 100
 """Deeper objects are not read: whoever encodes, checks or shows one recurses too, and Python ends that near a thousand."""
@@ -40,15 +44,56 @@ def decode_as(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
 
 
 def decode_event(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
-    """`decode_as` for an event of a reply. Raises `ModelError` (`malformed_response`)."""
+    """`decode_as` for an event of a reply, whose single fields may be of a wrong type. Raises `ModelError`
+    (`malformed_response`)."""
     try:
-        return decode_as(decoder, data)
+        return _decode_mending(decoder, data)
     except Unreadable as error:
         raise ModelError(
             f"an event of the reply cannot be read ({error}): `{data[:200].decode('utf-8', 'replace')}`",
             kind="malformed_response",
             hint="check the base URL: it may lead to an interface of another kind",
         ) from error
+
+
+def _decode_mending(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
+    """One field of a wrong type costs that field, not the reply: it is made to fit if it can be, and left out otherwise."""
+    try:
+        return decode_as(decoder, data)
+    except msgspec.ValidationError:
+        value: object = msgspec.json.decode(data)
+    lax = msgspec.json.Decoder(decoder.type, strict=False)  # takes `"7"` and `7.0` for 7
+    for _ in range(MAX_MENDED_FIELDS):
+        try:
+            return lax.decode(msgspec.json.encode(value))
+        except msgspec.ValidationError as error:
+            if not _mend(value, str(error)):
+                raise
+    return lax.decode(msgspec.json.encode(value))
+
+
+def _mend(value: object, problem: str) -> bool:
+    """Make the field that `problem` names fit, in place; False if it names none."""
+    path = re.search(r"at `\$(.+)`$", problem)
+    steps = re.findall(r"\.(\w+)|\[(\d+)\]", path[1]) if path else []
+    keys = [name or int(place) for name, place in steps]
+    if not keys:
+        return False
+    holder: Any = value
+    for key in keys[:-1]:
+        holder = holder[key]
+    holder[keys[-1]] = _fitting(holder[keys[-1]], problem)
+    return True
+
+
+def _fitting(value: object, problem: str) -> object:
+    """A single object where a list belongs is a list of one, a number where text belongs its digits; all else is nothing."""
+    expected = problem.partition("got")[0]
+    if isinstance(value, dict) and "array" in expected:
+        return [cast("object", value)]
+    if isinstance(value, int | float) and not isinstance(value, bool) and "str" in expected:
+        return str(value)
+    return None
 
 
 def no_reply(data: bytes) -> ModelError:

@@ -186,7 +186,12 @@ def _result_line(result: ToolResult, name: str, max_characters: int) -> str:
     body = result.content if isinstance(result.content, str) else _result_text(result.content)
     if name == READ:
         body = without_line_numbers(body)
-    return _told(name, shorten(body, max_characters) or "(nothing)", is_error=result.is_error)
+    body = "ok" if body in _SILENT and not result.is_error else body
+    return _told(name, shorten(body, max_characters), is_error=result.is_error)
+
+
+_SILENT = frozenset({"", "[no output]"})
+"""A command that succeeded and said nothing has done what it was to do: a small model takes silence for a failure."""
 
 
 def _told(name: str, result: str, *, is_error: bool) -> str:

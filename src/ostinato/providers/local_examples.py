@@ -42,8 +42,9 @@ QUESTION = Example(
     ),
 )
 REPAIR = Example(
-    "first in names.py gives the second letter. Fix it.",
+    "python3 test.py fails. Fix names.py.",
     (
+        Step("Bash", {"command": "python3 test.py"}, "AssertionError: first", is_error=True),
         Step("Read", {"file_path": "names.py"}, "def first(name):\n    return name[1]"),
         Step(
             "Edit",
