@@ -7,33 +7,44 @@ from pathlib import Path
 import pytest
 from tests.attachments.folders import load, names, places, problems, put
 
+from ostinato.attachments.instruction_candidates import is_anything_there
 from ostinato.attachments.instruction_files import MAX_BYTES
 from ostinato.attachments.instruction_report import instructions_report
 from ostinato.attachments.instruction_text import instructions_context
 from ostinato.attachments.load_instructions import load_instructions
 
 
+EVERYWHERE = {
+    "etc/AGENTS.md": "managed",
+    "home/.ostinato/AGENTS.md": "a",
+    "home/.ostinato/CLAUDE.md": "b",
+    "home/.claude/CLAUDE.md": "c",
+    "home/.ostinato/rules/z.md": "d",
+    "home/.claude/rules/deep/a.md": "e",
+    "AGENTS.md": "f",
+    "project/AGENTS.md": "g",
+    "project/CLAUDE.md": "h",
+    "project/.claude/CLAUDE.md": "i",
+    "project/.ostinato/rules/b.md": "j",
+    "project/.claude/rules/a.md": "k",
+    "project/CLAUDE.local.md": "l",
+}
+
+
 def test_the_order_is_managed_user_then_each_folder_down_to_the_working_folder(tmp_path: Path):
-    files = {
-        "etc/AGENTS.md": "managed",
-        "home/.ostinato/AGENTS.md": "a",
-        "home/.ostinato/CLAUDE.md": "b",
-        "home/.claude/CLAUDE.md": "c",
-        "home/.ostinato/rules/z.md": "d",
-        "home/.claude/rules/deep/a.md": "e",
-        "AGENTS.md": "f",
-        "project/AGENTS.md": "g",
-        "project/CLAUDE.md": "h",
-        "project/.claude/CLAUDE.md": "i",
-        "project/.ostinato/rules/b.md": "j",
-        "project/.claude/rules/a.md": "k",
-        "project/CLAUDE.local.md": "l",
-    }
-    loaded = load(tmp_path, files, managed=(tmp_path / "etc/AGENTS.md",))
-    assert names(loaded, tmp_path) == list(files)
+    loaded = load(tmp_path, EVERYWHERE, managed=(tmp_path / "etc/AGENTS.md",))
+    assert names(loaded, tmp_path) == list(EVERYWHERE)
     assert [file.origin for file in loaded.files] == ["managed", *["user"] * 5, *["project"] * 7]
     assert [file.kind for file in loaded.files][-3:] == ["rule", "rule", "local"]
     assert loaded.problems == ()
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_the_quick_look_sees_every_file_that_would_be_loaded(tmp_path: Path, name: str):
+    here = places(tmp_path, managed=(tmp_path / "etc/AGENTS.md",))
+    assert not is_anything_there(here)
+    put(tmp_path, {name: "x"})
+    assert is_anything_there(here)
 
 
 def test_only_markdown_files_are_rules_and_folders_below_the_working_folder_wait(tmp_path: Path):

@@ -15,6 +15,16 @@ MAX_RULE_FILES: Final = 500
 MAX_RULE_ENTRIES: Final = 10_000
 """Names looked at below one folder of rules."""
 
+_USER_NAMES: Final = ("AGENTS.md", "CLAUDE.md", "rules")
+_FOLDER_NAMES: Final = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    ".claude/CLAUDE.md",
+    ".claude/rules",
+    ".ostinato/rules",
+)
+
 
 class Candidate(msgspec.Struct, frozen=True):
     """A file that may exist. `paths` are the patterns it inherits from a rule that imports it."""
@@ -45,6 +55,22 @@ def folder_candidates(folder: Path) -> Iterator[Candidate]:
         for path in rule_paths(folder / name):
             yield Candidate(path, "rule", "project", folder)
     yield Candidate(folder / "CLAUDE.local.md", "local", "project", folder)
+
+
+def is_anything_there(places: InstructionPlaces) -> bool:
+    """Whether any file of instructions may exist: a few quick looks at the disk, for the many runs that have none."""
+    return any(os.path.lexists(path) for path in _looked_for(places))
+
+
+def _looked_for(places: InstructionPlaces) -> Iterator[str]:
+    """Every file of `start_candidates` is one of these or lies in one of them."""
+    yield from map(str, places.managed)
+    user = (places.data_root, None if places.home is None else places.home / ".claude")
+    for folder in user:
+        if folder is not None:
+            yield from (os.path.join(folder, name) for name in _USER_NAMES)
+    for folder in (places.cwd, *places.cwd.parents):
+        yield from (os.path.join(folder, name) for name in _FOLDER_NAMES)
 
 
 def _user_candidates(places: InstructionPlaces) -> Iterator[Candidate]:

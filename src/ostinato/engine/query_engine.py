@@ -46,11 +46,12 @@ class QueryEngine:
         *,
         reader_for: Callable[["QueryEngine"], PromptReader] = lambda _engine: pass_on,
     ) -> None:
-        write = self._queue_writer(parts.place.journal)
-        self.queue = PromptQueue(write, parts.deps.ids.uuid, begun.pending)
+        self._queue_writer = _QueueWriter(parts.place.journal)
+        self.queue = PromptQueue(self._queue_writer, parts.deps.ids.uuid, begun.pending)
         self.queue.on_now(lambda: self.interrupt("interrupt"))
         self._talk = Talk(maker, self._with_queue(parts), begun.history)
         self._turns = Turns(self.queue)
+        self._queue_writer.taken_back = self._turns.withdraw
         self._retired: list[ChosenModel] = []
         self._is_closed = False
         self._ways = Ways(reader_for(self), self._take_step, self._turns.end)
@@ -206,10 +207,13 @@ class QueryEngine:
         begun = talk.maker.begin(session_file, old.chosen.facts)
         try:
             parts = await talk.maker.parts(begun.place, old.chosen)
-            self.queue.move_to(self._queue_writer(begun.place.journal), begun.pending)
+            writer = _QueueWriter(begun.place.journal)
+            writer.taken_back = self._turns.withdraw
+            self.queue.move_to(writer, begun.pending)
         except BaseException:
             begun.place.journal.close()
             raise
+        self._queue_writer = writer
         talk.adopt(self._with_queue(parts))
         talk.history, talk.spent = begun.history, spent_in(begun.history)
         old.place.journal.close()
@@ -244,6 +248,7 @@ class QueryEngine:
                 running.abort.abort("consumer_left")
         finally:
             self._talk.parts.place.journal.close()
+            self._let_go()
             with anyio.move_on_after(SETTLE_S, shield=True):
                 for chosen in (*self._retired, self._talk.parts.chosen):
                     await chosen.aclose()
@@ -277,20 +282,18 @@ class QueryEngine:
     def _with_queue(self, parts: Parts) -> Parts:
         return replace(parts, deps=replace(parts.deps, queue=self.queue))
 
-    def _queue_writer(self, journal: Journal) -> Callable[[Record], None]:
-        """Writes for the queue; who waits for a text that is taken back hears of it."""
-
-        def write(record: Record) -> None:
-            journal.write(record)
-            if isinstance(record, QueueTaken) and record.how == "taken_back":
-                self._turns.withdraw(*record.prompt_uuids)
-
-        return write
-
     async def _close_retired(self) -> None:
         """Models that no query uses any more; one that a running query uses waits for the next call."""
         while self._retired and not self._turns.is_taken:
             await self._retired.pop().aclose()
+
+    def _let_go(self) -> None:
+        """Nothing refers back to a closed engine: in a process of thousands it is gone at once, and never waits for the
+        collector.
+        """
+        self.queue.on_now(_nothing)
+        self._queue_writer.taken_back = _nothing
+        self._ways = Ways(pass_on, _no_step, self._turns.end)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -298,3 +301,26 @@ class QueryEngine:
 
     def _new_uuid(self) -> str:
         return self._talk.parts.deps.ids.uuid()
+
+
+class _QueueWriter:
+    """Writes for the queue; who waits for a text that is taken back hears of it."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.taken_back: Callable[..., None] = _nothing
+        self._journal = journal
+
+    def __call__(self, record: Record) -> None:
+        self._journal.write(record)
+        if isinstance(record, QueueTaken) and record.how == "taken_back":
+            self.taken_back(*record.prompt_uuids)
+
+
+def _nothing(*_uuids: str) -> None:
+    """Nobody listens."""
+
+
+async def _no_step(step: NextStep) -> bool:
+    """A closed engine has no session to change."""
+    del step
+    return False

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from anyio import to_thread
 
+from ostinato.attachments.instruction_candidates import is_anything_there
 from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInstructions
 from ostinato.attachments.instruction_text import instructions_context
 from ostinato.attachments.load_instructions import load_instructions
@@ -58,7 +59,7 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
         return Surroundings(context, LoadedInstructions(), no_attachments, _no_mentions)
     places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
     loaded = LoadedInstructions()
-    if with_instructions:
+    if with_instructions and is_anything_there(places):
         loaded = await to_thread.run_sync(load_instructions, places)
     text = instructions_context(loaded)
     return Surroundings(
