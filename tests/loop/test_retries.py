@@ -16,7 +16,7 @@ from ostinato.loop.retry_policy import (
     shortened,
     wait_before_retry_s,
 )
-from ostinato.messages import AssistantMessage, ToolResult, Usage
+from ostinato.messages import AssistantMessage, ToolResult, Usage, UserMessage
 from ostinato.ports import ModelRequest, QuerySource
 from ostinato.records import Attempt
 from ostinato.state import QueryConfig
@@ -166,6 +166,7 @@ async def test_a_read_only_call_that_still_runs_is_stopped_before_the_reply_is_a
     played = scene(cut, Reply(say("done")), tools=[look])
     await played.play()
     assert log.ending_of("t1") == "cancelled"
+    assert not [m for m in played.view if isinstance(m, UserMessage) and m.origin == "tool_result"]
     assert texts(played) == ["done"]
     assert is_same_on_disk(played)
 
