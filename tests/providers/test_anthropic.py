@@ -1,5 +1,6 @@
 """The Anthropic wire: every shape of reply becomes the same events, and no half reply passes for a whole one."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -295,3 +296,21 @@ def test_a_reply_without_an_id_gets_one():
 def test_errors_are_model_errors_only():
     with pytest.raises(ModelError):
         decode(reply(), [b""])
+
+
+@pytest.mark.parametrize(
+    ("given", "block"),
+    [
+        ({"path": "a"}, ToolUse("toolu_1", "Read", {"path": "a"})),
+        ('{"path": "a"}', ToolUse("toolu_1", "Read", {"path": "a"})),
+        ([1], ToolUse("toolu_1", "Read", {}, invalid_input="[1]")),
+        (5, ToolUse("toolu_1", "Read", {}, invalid_input="5")),
+    ],
+)
+def test_an_input_that_is_no_object_is_never_run_as_if_there_had_been_none(given: object, block: ToolUse):
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": given}
+    events: list[AnyModelEvent] = []
+    reply().read_whole(
+        json.dumps({"id": "msg_1", "content": [call], "stop_reason": "tool_use"}).encode(), events
+    )
+    assert blocks_of(events) == [block]

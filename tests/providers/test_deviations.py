@@ -116,6 +116,24 @@ def test_what_was_said_comes_through(stream: bytes, blocks: list[AssistantBlock]
 
 
 @pytest.mark.parametrize(
+    ("arguments", "kept"), [([1], "[1]"), (True, "true"), (5, "5"), ("[]", "[]"), ('{"a"', '{"a"')]
+)
+def test_arguments_that_are_no_object_are_never_run_as_if_there_had_been_none(arguments: object, kept: str):
+    stream = chunk({"tool_calls": [{"id": "call_1", "function": {"name": "Read", "arguments": arguments}}]})
+    (block,) = blocks_of(decode(reply(), [stream + chunk(finish="tool_calls")]))
+    assert block == ToolUse("call_1", "Read", {}, invalid_input=kept)
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [{"tool_calls": "Read"}, {"tool_calls": ["Read"]}, {"tool_calls": [{"id": "a", "function": "Read"}]}],
+)
+def test_calls_that_cannot_be_read_are_not_passed_over(delta: dict[str, object]):
+    found = failure_while_decoding(reply(), [chunk(delta) + chunk(finish="tool_calls")])
+    assert found.kind == "malformed_response"
+
+
+@pytest.mark.parametrize(
     ("counted", "tokens"),
     [
         (usage(), (10, 90, 7)),

@@ -203,7 +203,8 @@ class AnthropicReply:
         call_id = self._call_ids.take(started.id or "", response_id=self._response_id, index=index)
         block = OpenBlock(index, "tool_use", call_id, legal_name(started.name or ""))
         if started.input:
-            block.parts.append(encode(started.input).decode())
+            given: object = started.input
+            block.parts.append(given if isinstance(given, str) else encode(given).decode())
         return self._open(wire_index, block, BlockStart(index, "tool_use", call_id, block.name))
 
     def _open(self, wire_index: int, block: OpenBlock, start: BlockStart) -> list[AnyModelEvent]:

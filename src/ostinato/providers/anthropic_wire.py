@@ -55,7 +55,8 @@ class WireUsage(msgspec.Struct, frozen=True):
 
 
 class WireBlock(msgspec.Struct, frozen=True):
-    """What a block starts with; some servers leave everything out but type, id and name."""
+    """What a block starts with; some servers leave everything out but type, id and name. `input` is an object, or from some
+    servers its text; whatever else it is, it is no call that could run."""
 
     type: str = ""
     id: str | None = None
@@ -64,7 +65,7 @@ class WireBlock(msgspec.Struct, frozen=True):
     thinking: str | None = None
     signature: str | None = None
     data: str | None = None
-    input: dict[str, Any] | None = None
+    input: Any = None
 
 
 class WireMessage(msgspec.Struct, frozen=True):

@@ -14,6 +14,12 @@ from ostinato.errors import ModelError
 
 Wire = TypeVar("Wire")
 
+CARRIES_MEANING = frozenset({
+    "arguments", "content", "content_block", "function", "function_call", "input", "item", "output", "partial_json",
+    "tool_calls",
+})  # fmt: skip
+"""Fields without which a reply would say something else: of a type that cannot be made to fit, they make it unreadable."""
+
 MAX_MENDED_FIELDS = 20
 """How many fields of one event may be wrong before it is no event any more."""
 
@@ -73,7 +79,7 @@ def _decode_mending(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
 
 
 def _mend(value: object, problem: str) -> bool:
-    """Make the field that `problem` names fit, in place; False if it names none."""
+    """Make the field that `problem` names fit, in place; False if it names none, or one that may not be missing."""
     path = re.search(r"at `\$(.+)`$", problem)
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", path[1]) if path else []
     keys = [name or int(place) for name, place in steps]
@@ -82,17 +88,19 @@ def _mend(value: object, problem: str) -> bool:
     holder: Any = value
     for key in keys[:-1]:
         holder = holder[key]
-    holder[keys[-1]] = _fitting(holder[keys[-1]], problem)
-    return True
+    fitting = _fitting(holder[keys[-1]], problem, is_call=keys[-1] == "arguments")
+    holder[keys[-1]] = fitting
+    return fitting is not None or keys[-1] not in CARRIES_MEANING
 
 
-def _fitting(value: object, problem: str) -> object:
-    """A single object where a list belongs is a list of one, a number where text belongs its digits; all else is nothing."""
+def _fitting(value: object, problem: str, *, is_call: bool) -> object:
+    """A single object where a list belongs is a list of one, a number where text belongs its digits. Arguments of a call
+    stay what they are, as text: they are refused later, and never run as if there had been none."""
     expected = problem.partition("got")[0]
     if isinstance(value, dict) and "array" in expected:
         return [cast("object", value)]
-    if isinstance(value, int | float) and not isinstance(value, bool) and "str" in expected:
-        return str(value)
+    if "str" in expected and (is_call or (isinstance(value, int | float) and not isinstance(value, bool))):
+        return msgspec.json.encode(value).decode()
     return None
 
 

@@ -49,7 +49,13 @@ _REMINDER = "(The task: {task})"
 
 _EXAMPLES_FOLLOW = "First, examples."
 
-_KNOWN_TOOLS: Mapping[str, str] = {"Bash": "", "Read": "", "Write": " (a new file)", "Edit": "", "Grep": ""}
+_KNOWN_TOOLS: Mapping[str, str] = {
+    "Bash": " (ls, grep -r, sed -i)",
+    "Read": "",
+    "Write": " (a new file)",
+    "Edit": "",
+    "Grep": "",
+}
 """Tools whose names say enough, with the words that some need; others are introduced by their own first sentence. Measured: a
 line for each tool gains nothing beside examples that show them.
 """

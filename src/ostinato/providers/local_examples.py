@@ -27,11 +27,11 @@ class Example:
     steps: tuple[Step, ...]
 
 
-SEARCH = Example(
-    "Which file mentions Ada?",
+ADDITION = Example(
+    "Add size = 3 to box.py.",
     (
-        Step("Bash", {"command": "grep -l Ada *"}, "b.txt"),
-        Step("done", {"answer": "b.txt mentions Ada."}),
+        Step("Bash", {"command": "echo 'size = 3' >> box.py"}, "ok"),
+        Step("done", {"answer": "Added size = 3 to box.py."}),
     ),
 )
 QUESTION = Example(
@@ -58,7 +58,7 @@ REPAIR = Example(
         Step("done", {"answer": "Fixed first."}),
     ),
 )
-EXAMPLES = (REPAIR, SEARCH, QUESTION)
+EXAMPLES = (REPAIR, ADDITION, QUESTION)
 
 
 def examples_for(tools: Collection[str]) -> Sequence[Example]:
