@@ -69,10 +69,15 @@ class Course:
     def __init__(self, turns: Sequence[str]) -> None:
         self._turns = turns
         self.heard: list[list[Event]] = []
+        self.rest: list[Event] = []
         self.scopes: list[anyio.CancelScope] = []
         self.is_probing = False
+        self._asked = 0
 
-    def script(self, request: ModelRequest, number: int) -> Turn:
+    def script(self, request: ModelRequest, _number: int) -> Turn:
+        """Numbers over both models: call ids are unique in the conversation, as real ones are."""
+        self._asked += 1
+        number = self._asked
         if self.is_probing:
             return Reply(say("alive"))
         name = self._turns[number % len(self._turns)]
@@ -95,7 +100,7 @@ class Course:
             async with anyio.create_task_group() as tasks:
                 for name, number in steps:
                     await self._do(name, number, engine, tasks)
-            _ = [event async for event in engine.run_queue()]
+            self.rest = [event async for event in engine.run_queue()]
         self.is_probing = True
         assert result(await submitted(engine, "are you there?")).text == "alive"
         self.check(engine, has_cleared=any(name == "clear" for name, _ in steps))
@@ -126,6 +131,8 @@ class Course:
     def check(self, engine: QueryEngine, *, has_cleared: bool) -> None:
         assert not engine.is_busy
         assert engine.queue.pending() == ()
+        for told in (event for event in self.rest if isinstance(event, Result)):
+            assert told.error_kind not in {"IllegalHistory", "internal"}
         for events, scope in zip(self.heard, self.scopes, strict=True):
             results = [event for event in events if isinstance(event, Result)]
             terminals = [event for event in events if isinstance(event, Terminal)]
