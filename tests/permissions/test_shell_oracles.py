@@ -27,9 +27,15 @@ MAX_SECONDS = 0.05
 CORPUS = Path(__file__).with_name("shell_corpus.json")
 """Written by `scripts/shell_reader_proof.py`."""
 
-MISREAD_BY_SHFMT = re.compile(r"(?<![^\s;&|()])#[^\n]*\\\n|(?<![^\s;&|(])[-+]=")
-"""A comment that ends in a backslash: shfmt lets it swallow the next line. `-=x`: shfmt takes it for an assignment. In both
-cases bash reads as we do."""
+MISREAD_BY_SHFMT = re.compile(
+    r"""(?<![^\s;&|()])\#[^\n]*\\\n      # a comment that ends in a backslash swallows the next line
+    | (?<![^\s;&|(])[-+]=                # `-=x` is taken for an assignment
+    | <<(?!<).*\]\][ \t]*\n              # a here-document's body behind a line that ends in `]]` is read as commands
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""In all of these bash reads as we do: it judges them."""
+
 KINDS: dict[str, Callable[[random.Random], str]] = {"grown": grown, "damaged": damaged, "noise": noise}
 
 

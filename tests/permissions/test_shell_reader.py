@@ -91,7 +91,7 @@ def test_every_branch_and_every_substitution_is_listed(text: str, expected: list
         "${!x}", "echo ${!x}", "echo ${x@P}", "echo ${x:=a}", "echo ${a[b]}", "[[ a -eq b ]]", "[[ -v x ]]", "test -v 'a[$(b)]'",
         "[ -v $x ]", "printf -v PATH x", "read PATH", "read 'a[$(b)]'", "export PATH=x", "declare -i x=1", "declare -n x=y",
         "unset 'a[$(b)]'", "IFS=x a", "for PATH in x; do a; done", "for IFS in x; do a; done",
-        "a 'b", 'a "b', "a `b", "a $(b", "a <(b", "a ${x", "(a", "{ a", "{ a }", "if a; then b", "a )", "a ;; b", "; a",
+        "a 'b", 'a "b', "a `b", "a $(b", "a <(b", "a ${x", "(a", "{ a", "{ a }", "if a; then b", "a )", "a ;; b", "; a", ">&-rm x", "a >&-b", "a >& -b", "a <&-b", "2>&-rm x", "a >&\\\n-b", "a >&-\\\nb", "a >&-'b'", "{ a; } >&-b", "a >&-$x",
         "a; ; b", "a &; b", "a && ", "| a", "()", "{ }", "a (b)", "a\\", "a >", "a > #b", "a <<A", "a <<A\nb", "a <<$x\nb\n$x",
         "a <<A $(b\nc)\nA", "a <<A 'x\ny'\nA", "a $(b <<A)\nx\nA", "a $(b <<A\nx\nA)", ">f if", "a=b fi", "time -x a",
         "a $\\\n(b)", "case x in a) b", "echo 12345>(a)", "a\rb", "a\x0bb", "a\x00", "a\u00a0b", "a\u200bb", "a\u202eb", "a\u3164b",
@@ -104,6 +104,12 @@ def test_what_cannot_be_proven_is_refused(text: str) -> None:
 
 def test_a_redirect_of_a_group_is_kept_as_a_command_without_a_program() -> None:
     assert [r.target for command in commands("{ a; } > f 2>>g") for r in command.redirects] == ["f", "g"]
+
+
+def test_a_dash_that_closes_a_descriptor_ends_its_redirection() -> None:
+    found = commands('a >&- 2>&- <&- >&1- >&"-b"; >&-')
+    assert [r.target for r in found[0].redirects] == ["-", "-", "-", "1-", "-b"]
+    assert found[1].argv == ()
 
 
 def test_an_unquoted_wildcard_keeps_its_pattern_for_the_path_check() -> None:

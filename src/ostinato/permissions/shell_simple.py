@@ -76,7 +76,11 @@ def read_redirect(cursor: Cursor) -> Redirect:
     cursor.skip_blanks()
     if cursor.peek() == "#":
         raise NotProvableError("a redirection without a target")
+    closes = operator in {">&", "<&"} and cursor.peek() == "-"
     word = read_word(cursor)
+    if closes and word.bare() != "-":
+        # bash ends the redirection at the dash: what follows is a word of the command, or its name.
+        raise NotProvableError("a word begins right behind the `-` that closes a descriptor")
     if operator in {"<<", "<<-"}:
         cursor.pending.append(_here_document(word, strips_tabs=operator == "<<-"))
         return Redirect(operator, None)
