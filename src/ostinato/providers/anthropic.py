@@ -92,8 +92,9 @@ class AnthropicModel:
 
     def _classify(self, failure: HttpFailure) -> ModelError:
         from ostinato.providers.classify import classify_anthropic  # ruff: ignore[import-outside-top-level] - only failures need it
+        from ostinato.providers.refused_parameters import adjusted  # ruff: ignore[import-outside-top-level] - as above
 
-        return classify_anthropic(failure, self._facts)
+        return adjusted(classify_anthropic(failure, self._facts), failure, self._bodies.given_up.give_up)
 
 
 class OpenBlock(msgspec.Struct):

@@ -4,7 +4,7 @@ A body is joined from bytes that are cached per message; cache marks are put on 
 where it matters: on the wire. At most four, never on thinking blocks or blank text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -24,6 +24,7 @@ from ostinato.messages import (
 )
 from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
 from ostinato.providers.encoded import EncodedBytes
+from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
 
 CACHE_MARK = b',"cache_control":{"type":"ephemeral"}}'
@@ -34,6 +35,9 @@ MAX_MESSAGE_MARKS = 3
 """Of the four marks that a request may carry; the other one closes tools and system prompt."""
 
 MIN_THINKING_TOKENS = 1024
+
+OPTIONAL = frozenset({"thinking", "temperature", "output_config"})
+"""Parameters that a request can do without."""
 
 
 # ------------------------------------------------------------------------------------------------ stream events
@@ -115,11 +119,15 @@ class AnthropicBodies:
     def __init__(self, facts: ModelFacts) -> None:
         self._facts = facts
         self._encoded = EncodedBytes()
+        self.given_up = GivenUp(OPTIONAL)
 
     def body(self, request: ModelRequest) -> bytes:
         """The request body. Work grows with what is new; only the joining grows with the history."""
         parts = [b'{"model":', encode(request.model), b',"max_tokens":%d' % request.max_output_tokens]
-        parts += [_sampling(request, self._facts), _effort(request, self._facts)]
+        parts += [
+            b',"%s":%s' % (name.encode(), value)
+            for name, value in _optional(request, self._facts, self.given_up)
+        ]
         has_system = any(text.strip() for text in request.system)
         if request.tools:
             tools = self._encoded.of(request.tools, _encode_tools)
@@ -187,24 +195,27 @@ def _with_mark(blocks: bytes) -> bytes:
     return blocks[:-1] + CACHE_MARK
 
 
-def _sampling(request: ModelRequest, facts: ModelFacts) -> bytes:
-    """Thinking and temperature, which exclude one another."""
+def _optional(request: ModelRequest, facts: ModelFacts, given_up: GivenUp) -> Iterator[tuple[str, bytes]]:
+    """Thinking, temperature and effort. The first two exclude one another; only the models that decide themselves how much
+    to think take a word for it."""
+    thinking = b"" if "thinking" in given_up else _thinking(request, facts)
+    if thinking:
+        yield "thinking", thinking
+    elif request.temperature is not None and facts.takes_temperature and "temperature" not in given_up:
+        yield "temperature", encode(request.temperature)
+    effort = request.thinking.effort
+    if facts.thinking_form == "adaptive" and effort is not None and "output_config" not in given_up:
+        yield "output_config", b'{"effort":%s}' % encode(effort)
+
+
+def _thinking(request: ModelRequest, facts: ModelFacts) -> bytes:
     budget = min(request.thinking.budget_tokens, request.max_output_tokens - 1)
     if facts.thinking_form == "adaptive" and request.thinking.budget_tokens > 0:
         # Without a display these models also keep to themselves what they say between two calls.
-        return b',"thinking":{"type":"adaptive","display":"summarized"}'
+        return b'{"type":"adaptive","display":"summarized"}'
     if facts.thinking_form == "budget" and budget >= MIN_THINKING_TOKENS:
-        return b',"thinking":{"type":"enabled","budget_tokens":%d}' % budget
-    if request.temperature is not None and facts.takes_temperature:
-        return b',"temperature":' + encode(request.temperature)
+        return b'{"type":"enabled","budget_tokens":%d}' % budget
     return b""
-
-
-def _effort(request: ModelRequest, facts: ModelFacts) -> bytes:
-    """Only the models that decide themselves how much to think take a word for it."""
-    if facts.thinking_form != "adaptive" or request.thinking.effort is None:
-        return b""
-    return b',"output_config":{"effort":%s}' % encode(request.thinking.effort)
 
 
 def _encode_system(system: tuple[str, ...]) -> bytes:

@@ -31,7 +31,7 @@ ADDITION = Example(
     "Add size = 3 to box.py.",
     (
         Step("Bash", {"command": "echo 'size = 3' >> box.py"}, "ok"),
-        Step("done", {"answer": "Added size = 3 to box.py."}),
+        Step("done", {"answer": "Added size."}),
     ),
 )
 QUESTION = Example(
@@ -48,12 +48,8 @@ REPAIR = Example(
         Step("Read", {"file_path": "names.py"}, "def first(name):\n    return name[1]"),
         Step(
             "Edit",
-            {
-                "file_path": "names.py",
-                "old_string": "def first(name):\n    return name[1]",
-                "new_string": "def first(name):\n    return name[0]",
-            },
-            "edited names.py at line 1",
+            {"file_path": "names.py", "old_string": "    return name[1]", "new_string": "    return name[0]"},
+            "edited names.py at line 2",
         ),
         Step("done", {"answer": "Fixed first."}),
     ),

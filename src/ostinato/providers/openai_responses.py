@@ -83,8 +83,9 @@ class OpenAIResponsesModel:
 
     def _classify(self, failure: HttpFailure) -> ModelError:
         from ostinato.providers.classify import classify_openai  # ruff: ignore[import-outside-top-level] - only failures need it
+        from ostinato.providers.refused_parameters import adjusted  # ruff: ignore[import-outside-top-level] - as above
 
-        return classify_openai(failure, self._facts)
+        return adjusted(classify_openai(failure, self._facts), failure, self._bodies.given_up.give_up)
 
 
 class OpenBlock(msgspec.Struct):

@@ -5,6 +5,7 @@ field of an event is optional, because compatible servers speak this wire too. A
 """
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 import msgspec
@@ -24,11 +25,15 @@ from ostinato.messages import (
 from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
 from ostinato.providers.effort import effort_name
 from ostinato.providers.encoded import EncodedBytes
+from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
 from ostinato.providers.openai_wire import ERROR_PREFIX
 
 MIN_OUTPUT_TOKENS = 16
 """The service refuses a smaller limit."""
+
+OPTIONAL = frozenset({"temperature", "reasoning", "include", "parallel_tool_calls", "prompt_cache_key"})
+"""Parameters that a request can do without. `store` is none of them: left out, the service would keep what was said."""
 
 MAX_KEYED_BYTES = 64 * 1024
 """How much of a conversation's beginning names its cache: enough to tell conversations apart, cheap to hash."""
@@ -153,25 +158,27 @@ class ResponsesBodies:
     def __init__(self, facts: ModelFacts) -> None:
         self._facts = facts
         self._encoded = EncodedBytes()
+        self.given_up = GivenUp(OPTIONAL)
 
     def body(self, request: ModelRequest) -> bytes:
         """The request body. Work grows with what is new; only the joining grows with the history."""
-        facts, of = self._facts, self._encoded.of
+        of = self._encoded.of
         items = [part for message in request.messages if (part := of(message, self._encode_message))]
         system = of(request.system, _encode_system)
         tools = of(request.tools, _encode_tools)
         limit = max(request.max_output_tokens, MIN_OUTPUT_TOKENS)
         parts = [b'{"model":', encode(request.model), b',"max_output_tokens":%d' % limit]
-        if request.temperature is not None and facts.takes_temperature:
-            parts.append(b',"temperature":' + encode(request.temperature))
-        parts.append(_reasoning(request, facts))
         if system:
             parts += [b',"instructions":', system]
         if tools:
-            parts += [b',"tools":[', tools, b'],"parallel_tool_calls":true']
-        parts += [b',"input":[', b",".join(items), b"]"]
+            parts += [b',"tools":[', tools, b"]"]
+        parts += [b',"input":[', b",".join(items), b'],"store":false']
         key = _cache_key(system, tools, items[0] if items else b"")
-        parts.append(b',"prompt_cache_key":"%s","store":false' % key)
+        parts += [
+            b',"%s":%s' % (name.encode(), value)
+            for name, value in _optional(request, self._facts, key, has_tools=bool(tools))
+            if name not in self.given_up
+        ]
         parts.append(b',"stream":true}' if request.wants_stream else b',"stream":false}')
         return b"".join(parts)
 
@@ -183,13 +190,21 @@ class ResponsesBodies:
         return b",".join(encode(item) for item in items)
 
 
-def _reasoning(request: ModelRequest, facts: ModelFacts) -> bytes:
-    """How much to think; models that think are asked for what they thought, encrypted, so that it can go back."""
-    if facts.thinking_form == "none":
-        return b""
+def _optional(
+    request: ModelRequest, facts: ModelFacts, cache_key: bytes, *, has_tools: bool
+) -> Iterator[tuple[str, bytes]]:
+    """Parameters that a request can do without. Models that think are asked for what they thought, encrypted, so that it
+    can go back."""
+    if request.temperature is not None and facts.takes_temperature:
+        yield "temperature", encode(request.temperature)
     effort = effort_name(request.thinking.budget_tokens)
-    asked = b',"reasoning":' + encode({"effort": effort, "summary": "auto"}) if effort else b""
-    return asked + b',"include":["reasoning.encrypted_content"]'
+    if facts.thinking_form != "none":
+        if effort:
+            yield "reasoning", encode({"effort": effort, "summary": "auto"})
+        yield "include", b'["reasoning.encrypted_content"]'
+    if has_tools:
+        yield "parallel_tool_calls", b"true"
+    yield "prompt_cache_key", b'"%s"' % cache_key
 
 
 def _cache_key(*beginning: bytes) -> bytes:

@@ -12,12 +12,16 @@ from ostinato.messages import Document, Image, ResultBlock, Text, Thinking, Tool
 from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
 from ostinato.providers.effort import effort_name
 from ostinato.providers.encoded import EncodedBytes
+from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
 
 ERROR_PREFIX = "Error: "
 """The wire has no field for a failed tool: the text says it."""
 
-STREAMED = b',"stream":true,"stream_options":{"include_usage":true}}'
+STREAMED = b',"stream":true}'
+COUNTED = b',"stream_options":{"include_usage":true}'
+OPTIONAL = frozenset({"temperature", "reasoning_effort", "stream_options"})
+"""Parameters that a request can do without."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put plain reasoning text; it goes back under the name it came with."""
@@ -101,22 +105,27 @@ class OpenAIBodies:
     def __init__(self, facts: ModelFacts) -> None:
         self._facts = facts
         self._encoded = EncodedBytes()
+        self.given_up = GivenUp(OPTIONAL)
 
     def body(self, request: ModelRequest) -> bytes:
         """The request body. Work grows with what is new; only the joining grows with the history."""
-        facts = self._facts
+        facts, given_up = self._facts, self.given_up
         messages = [self._encoded.of(message, self._encode_message) for message in request.messages]
         if any(text.strip() for text in request.system):
             messages.insert(0, self._encoded.of(request.system, _encode_system))
         parts = [b'{"model":', encode(request.model)]
-        parts.append(b',"%s":%d' % (facts.output_parameter.encode(), request.max_output_tokens))
-        if request.temperature is not None and facts.takes_temperature:
+        limit_name = given_up.name_of(facts.output_parameter)
+        parts.append(b',"%s":%d' % (limit_name.encode(), request.max_output_tokens))
+        if request.temperature is not None and facts.takes_temperature and "temperature" not in given_up:
             parts.append(b',"temperature":' + encode(request.temperature))
-        if effort := _effort(request, facts):
+        effort = _effort(request, facts)
+        if effort and "reasoning_effort" not in given_up:
             parts.append(b',"reasoning_effort":' + encode(effort))
         if request.tools:
             parts += [b',"tools":[', self._encoded.of(request.tools, _encode_tools), b"]"]
         parts += [b',"messages":[', b",".join(part for part in messages if part), b"]"]
+        if request.wants_stream and "stream_options" not in given_up:
+            parts.append(COUNTED)
         parts.append(STREAMED if request.wants_stream else b',"stream":false}')
         return b"".join(parts)
 

@@ -1,0 +1,38 @@
+"""What a model's requests do without, because its server refused it: left out, or under its other name.
+
+Which parameters a model takes is known only in part. Each is given up at most once, so this ends. What carries meaning
+(messages, tools) is never given up.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+OTHER_NAMES: Mapping[str, str] = MappingProxyType({
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+})
+
+
+class GivenUp:
+    """What one model's requests do without. `optional` may be left out; what has another name goes under that."""
+
+    def __init__(self, optional: frozenset[str]) -> None:
+        self._optional = optional
+        self._names: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def give_up(self, name: str) -> bool:
+        """Whether the next request will be another one."""
+        top = name.partition(".")[0]
+        if top in self._names or (top not in self._optional and top not in OTHER_NAMES):
+            return False
+        if OTHER_NAMES.get(top) in self._names:
+            return False  # neither name is taken: there is nothing left to try
+        self._names.add(top)
+        return True
+
+    def name_of(self, name: str) -> str:
+        """The name under which `name` is sent."""
+        return OTHER_NAMES[name] if name in self._names and name in OTHER_NAMES else name
