@@ -8,7 +8,16 @@ from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.budget import NO_BUDGET, Budget
-from ostinato.loop.deps import NO_PROMPTS, Deps, PromptSource, QueryParams, ResolveMentions, no_mentions
+from ostinato.loop.deps import (
+    NO_PROMPTS,
+    Deps,
+    PromptSource,
+    QueryParams,
+    ResolveMentions,
+    Shorten,
+    no_help,
+    no_mentions,
+)
 from ostinato.loop.query import events_of
 from ostinato.loop.run import Run
 from ostinato.messages import Message, user_prompt
@@ -49,6 +58,8 @@ class Scene:
     started_for: tuple[str, ...] = ()
     clock: FakeClock = field(default_factory=FakeClock)
     budget: Budget = NO_BUDGET
+    shorten: Shorten = no_help
+    strip_media: Shorten = no_help
     events: list[Event] = field(default_factory=list[Event])
     run: Run | None = None
 
@@ -83,6 +94,8 @@ class Scene:
             queue=self.queue,
             mentions=self.mentions,
             budget=self.budget,
+            shorten=self.shorten,
+            strip_media=self.strip_media,
         )
 
     async def play(self) -> list[Event]:

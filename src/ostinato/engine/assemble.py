@@ -26,6 +26,7 @@ from ostinato.engine.retry_setting import with_retries
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.session import Session, open_session, opened_history, resumed_session, spill_folder
 from ostinato.engine.setting import Setting
+from ostinato.engine.shortening import Shortening
 from ostinato.engine.slash_scene import SlashGround, slash_reader
 from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
@@ -170,6 +171,7 @@ class _Maker:
         check_prices(self._budget.limits, chosen.facts)
         around = await self._surroundings(place, chosen.facts)
         self._instructions = around.instructions
+        shortening = Shortening(self._ids.uuid)
         deps = Deps(
             chosen.model.stream,
             self._gate,
@@ -181,6 +183,8 @@ class _Maker:
             mentions=around.mentions,
             budget=self._budget,
             jitter=random.random,
+            shorten=shortening.overflow,
+            strip_media=shortening.media,
         )
         return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
 

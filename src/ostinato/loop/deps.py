@@ -5,11 +5,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from ostinato.errors import ModelError
 from ostinato.events import AnyModelEvent, Event
 from ostinato.history import History
 from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.messages import Message
-from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelRequest, Permissions
+from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelFacts, ModelRequest, Permissions
 from ostinato.records import AnyEdit
 from ostinato.state import DEFAULT_CONFIG, ModelSettings, QueryConfig, ToolUseContext
 from ostinato.submissions import QueuedPrompt
@@ -26,6 +27,14 @@ class CallModel(Protocol):
 class PrepareContext(Protocol):
     async def __call__(self, messages: History) -> Sequence[AnyEdit]:
         """The edits that this pass's context pipeline makes; none is the usual answer."""
+        ...
+
+
+class Shorten(Protocol):
+    async def __call__(
+        self, messages: History, error: ModelError | None, model: ModelFacts
+    ) -> Sequence[AnyEdit]:
+        """The edits after which a request that the model refused with this error may fit; none if nothing helps."""
         ...
 
 
@@ -62,6 +71,12 @@ Offer = Callable[[Event], bool]
 async def no_edits(messages: History) -> Sequence[AnyEdit]:
     """A context pipeline that leaves everything as it is."""
     del messages
+    return ()
+
+
+async def no_help(messages: History, error: ModelError | None, model: ModelFacts) -> Sequence[AnyEdit]:
+    """Nothing can be made shorter."""
+    del messages, error, model
     return ()
 
 
@@ -107,6 +122,8 @@ class Deps:
     clock: Clock
     ids: Ids
     prepare_context: PrepareContext = no_edits
+    shorten: Shorten = no_help
+    strip_media: Shorten = no_help
     collect_attachments: CollectAttachments = no_attachments
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions

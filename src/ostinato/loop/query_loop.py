@@ -20,7 +20,8 @@ from ostinato.loop.request import RequestBuilder
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.exhausted import exhausted
-from ostinato.loop.transitions.failed import failed, media_rejected, overflowed, refused
+from ostinato.loop.transitions.failed import failed, refused
+from ostinato.loop.transitions.overflowed import media_rejected, overflowed
 from ostinato.loop.transitions.step import End, Step, all_shown
 from ostinato.loop.transitions.truncated import truncated
 from ostinato.loop.transitions.used_tools import used_tools
@@ -94,9 +95,9 @@ async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps)
             may_escalate = params.max_output_tokens_override is None
             return truncated(state, outcome, deps, may_escalate=may_escalate)
         case Overflowed():
-            return overflowed(state, outcome, deps)
+            return await overflowed(state, outcome, deps, params.max_turns)
         case MediaRejected():
-            return media_rejected(state, outcome, deps)
+            return await media_rejected(state, outcome, deps, params.max_turns)
         case Refused():
             return refused(state, deps)
         case Aborted():

@@ -1,0 +1,69 @@
+"""A request that did not fit, or held media that the model refuses: shorten the view and send again, once until a round of
+tools has passed. The error is withheld while that is tried, and released exactly once if it does not help.
+"""
+
+from ostinato.errors import ModelError
+from ostinato.events import TerminalReason
+from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.deps import Deps, Shorten
+from ostinato.loop.transitions.aborted import aborted
+from ostinato.loop.transitions.failed import released
+from ostinato.loop.transitions.step import Next, Step
+from ostinato.messages import notice_message
+from ostinato.records import Continued
+from ostinato.state import Aborted, MediaRejected, Overflowed, State
+
+SHORTENED = "The conversation did not fit into the model's window; its earlier part is now an account of it."
+STRIPPED = "The model refused an image or document; notes stand in their places now."
+
+
+async def overflowed(state: State, outcome: Overflowed, deps: Deps, max_turns: int | None) -> Step:
+    return await _shortened(
+        state, outcome, deps, max_turns, shorten=deps.shorten, reason="prompt_too_long", told=SHORTENED
+    )
+
+
+async def media_rejected(state: State, outcome: MediaRejected, deps: Deps, max_turns: int | None) -> Step:
+    return await _shortened(
+        state, outcome, deps, max_turns, shorten=deps.strip_media, reason="image_error", told=STRIPPED
+    )
+
+
+async def _shortened(
+    state: State,
+    outcome: Overflowed | MediaRejected,
+    deps: Deps,
+    max_turns: int | None,
+    *,
+    shorten: Shorten,
+    reason: TerminalReason,
+    told: str,
+) -> Step:
+    context = state.tool_use_context
+    messages = state.messages.extend(outcome.records)
+    error: ModelError | None = outcome.error
+    if state.has_attempted_reactive_compact or context.source.name == "compact":
+        return released(reason, state, error, deps)
+    edits = tuple(
+        await unless_aborted(context.abort, lambda: shorten(messages, error, context.model), otherwise=())
+    )
+    if context.abort.reason is not None:
+        return aborted(state, Aborted(phase="streaming"), deps, max_turns)
+    if not edits:
+        return released(reason, state, error, deps)
+    notice = notice_message(deps.ids.uuid(), "compact_boundary", told)
+    transition = Continued("reactive_compact_retry", state.turn_count)
+    following = State(
+        messages=messages.extend(edits).append(notice),
+        tool_use_context=context,
+        auto_compact_tracking=state.auto_compact_tracking,
+        max_output_tokens_recovery_count=state.max_output_tokens_recovery_count,
+        has_attempted_reactive_compact=True,
+        max_output_tokens_override=None,
+        pending_tool_use_summary=None,
+        stop_hook_active=state.stop_hook_active,
+        turn_count=state.turn_count,
+        transition=transition,
+        bounds=state.bounds,
+    )
+    return Next(following, transition, (notice,), edits)
