@@ -1,7 +1,8 @@
 """Three worked tasks that stand before the user's own: what a small model does not learn from prose, it copies.
 
-Measured with a 1.5B model: without them it reads the same file over and over and never says that it is done. It copies the last
-one most, and their order of calls: so a question comes last, and no example adds code, or repairs become additions.
+Measured with a 1.5B model: without them it reads the same file over and over and never says that it is done. It copies their order
+of calls: with nothing but repairs it edits after a command that has already done the work, with an addition by Edit its repairs add
+code, and without a failing test it repairs what is sound.
 """
 
 from collections.abc import Collection, Mapping, Sequence
