@@ -25,8 +25,9 @@ NAMES = ["a", "git", "rm", "npm", "echo", "b-c", "x.y", "cat", "wc", "test", "tr
 
 
 def noise(chooser: random.Random) -> str:
-    """Signs of the grammar in no order."""
-    return "".join(chooser.choices(ATOMS, k=chooser.randint(1, 40)))
+    """Signs of the grammar in no order; short ones are often legal, long ones hardly ever."""
+    longest = chooser.choice([8, 40])
+    return "".join(chooser.choices(ATOMS, k=chooser.randint(1, longest)))
 
 
 def damaged(chooser: random.Random) -> str:

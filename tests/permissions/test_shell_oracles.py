@@ -75,7 +75,7 @@ def test_what_we_call_proven_shfmt_reads_the_same(kind: str):
     assert judged > COUNT * {"grown": 0.5, "damaged": 0.15, "noise": 0}[kind]
 
 
-@pytest.mark.parametrize("kind", ["grown", "damaged"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_bash_runs_nothing_that_we_did_not_list(kind: str, tmp_path: Path):
     read = texts(kind, COUNT, seed=12)
     assert {text: found for text in read if (found := bash_misses(text, tmp_path))} == {}
