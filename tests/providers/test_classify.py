@@ -193,7 +193,7 @@ def test_refusals_of_any_vendor(status: int, body: Any, kind: str, recover: str)
 def test_every_failure_that_leaves_something_to_do_says_what(status: int):
     page = b"<html><head><title>Gateway</title></head></html>"
     hints = {classify_openai(failure(status, body), facts("openai")).hint for body in (page, openai("no"))}
-    assert all(hints) or status == 400
+    assert all(hints)
     if status in {403, 500, 502, 503, 520}:
         assert any("proxy or gateway" in hint for hint in hints)
 

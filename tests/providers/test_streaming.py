@@ -137,6 +137,19 @@ async def test_what_comes_in_one_chunk_with_an_error_is_given_out_before_it(wire
         await model.aclose()
 
 
+async def test_a_failure_in_the_middle_carries_the_id_that_the_head_gave(wire: Wire):
+    headers = {"Content-Type": "text/event-stream", "Request-Id": "req_1"}
+    error = b'event: error\ndata: {"type": "error", "error": {"message": "no"}}\n\n'
+    answers = (Answer([wire.start], cut=True, headers=headers), Answer([wire.start, error], headers=headers))
+    with wire_server(*answers) as server:
+        model = wire.model(server.url)
+        for _ in answers:
+            failed = await failure_of(model, request())
+            assert failed.request_id == "req_1"
+            assert failed.hint
+        await model.aclose()
+
+
 async def test_leaving_in_the_middle_closes_the_connection(wire: Wire):
     with wire_server(Answer([wire.start], hold=True), Answer([wire.simple])) as server:
         model = wire.model(server.url)

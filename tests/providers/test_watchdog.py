@@ -97,6 +97,7 @@ class PlayedReply:
     """Brings these chunks, each after so many seconds of a clock that only it and the consumer move."""
 
     url = URL
+    request_id = ""
 
     def __init__(self, chunks: Sequence[bytes], clock: FakeClock, *, takes_s: float) -> None:
         self._chunks = list(chunks)

@@ -140,7 +140,8 @@ async def test_a_reply_that_breaks_off_is_a_cut_and_may_be_sent_again(wire: str)
     [
         (b'{"object": "list", "data": []}', "malformed_response"),
         (b"{}", "malformed_response"),
-        (b'{"half": ', "malformed_response"),
+        (b'{"half": ', "stream_cut"),
+        (b'{"half": }', "malformed_response"),
         (b'{"error": {"type": "overloaded_error", "message": "busy"}}', "overloaded"),
         (b'{"error": {"code": "context_length_exceeded", "message": "no"}}', "prompt_too_long"),
         (b'{"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}', "rate_limit"),

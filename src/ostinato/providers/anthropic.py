@@ -42,7 +42,7 @@ from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import Unreadable, decode_event, encode, no_reply
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import anthropic_stop_reason
-from ostinato.providers.streaming import LazyClient, stream_reply
+from ostinato.providers.streaming import LazyClient, reply_cut, stream_reply
 
 API_VERSION = "2023-06-01"
 
@@ -164,11 +164,7 @@ class AnthropicReply:
         into += self._message_stop(WireEvent())
 
     def end(self) -> list[AnyModelEvent]:
-        raise ModelError(
-            "the reply ended before its `message_stop`",
-            kind="stream_cut",
-            retry=True,
-        )
+        raise reply_cut("the reply ended before its `message_stop`")
 
     def _message_start(self, wire: WireEvent) -> list[AnyModelEvent]:
         message = wire.message

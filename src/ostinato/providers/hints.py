@@ -21,6 +21,8 @@ HINTS: Mapping[ModelErrorKind, str] = MappingProxyType({
     "invalid_media": "this model cannot read that image or document: send it in another form, or leave it out",
     "output_overflow": "ask for less output at once, or make the conversation shorter with `/compact`",
     "invalid_history": "this is a fault of ours: please report it with the request id",
+    "invalid_request": "the server objects to the request itself, in the words above; if they are about what this model can "
+    "do, say so in the settings under `models.NAME`",
     "refused": "the provider refuses this prompt: say it in another way, or use another model",
 })
 
@@ -34,7 +36,7 @@ def hint_for(kind: ModelErrorKind, failure: HttpFailure, said: Said, key_variabl
             return f"check the key in `{key_variable}`"
         case "not_found":
             return _not_found(failure, said)
-        case "server" | "permission" | "invalid_request" if said.is_page:
+        case "server" | "permission" | "invalid_request" | "timeout" if said.is_page:
             return "a web page came in place of an answer: a proxy or gateway stands between, or the base URL is wrong"
         case _:
             return HINTS.get(kind, "")

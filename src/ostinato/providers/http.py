@@ -44,6 +44,11 @@ class HttpReply:
         is_encoded = response.headers.get("content-encoding", "identity") != "identity"
         self._chunks: AsyncGenerator[bytes] = response.aiter_bytes() if is_encoded else response.aiter_raw()
 
+    @property
+    def request_id(self) -> str:
+        """The provider's name for the request, empty if it gave none."""
+        return self.headers.get("request-id") or self.headers.get("x-request-id") or ""
+
     async def next_chunk(self) -> bytes | None:
         """The next bytes as the network brings them, None at the end. Raises `ModelError` when the connection breaks, and
         `TimeoutError` when it brings nothing for the idle limit."""

@@ -35,7 +35,7 @@ from ostinato.providers.openai_wire import (
 )
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import openai_stop_reason
-from ostinato.providers.streaming import LazyClient, stream_reply
+from ostinato.providers.streaming import LazyClient, reply_cut, stream_reply
 
 DONE = b"[DONE]"
 FAILED_FINISHES = frozenset({"error", "network_error", "insufficient_system_resource"})
@@ -135,11 +135,7 @@ class OpenAIChatReply:
     def end(self) -> list[AnyModelEvent]:
         """The last blocks and the stop; a reply that names a finish reason is whole, with or without `[DONE]`."""
         if not self._is_finished or not self._response_id:
-            raise ModelError(
-                "the reply ended without a finish reason",
-                kind="stream_cut",
-                retry=True,
-            )
+            raise reply_cut("the reply ended without a finish reason")
         self._is_complete = True
         events = self._finish_blocks()
         return [*events, MessageStop(self._stop_reason(), self._usage, self._finish)]
@@ -231,7 +227,7 @@ class OpenAIChatReply:
                 kind="server",
                 retry=True,
                 provider_code=reason,
-                request_id=self._response_id,
+                hint="the fault is the server's: try again; if it stays, look at its log or status page",
             )
         self._finish = reason
         self._is_finished = True

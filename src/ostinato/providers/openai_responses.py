@@ -39,7 +39,7 @@ from ostinato.providers.openai_responses_wire import (
 )
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import responses_stop_reason
-from ostinato.providers.streaming import LazyClient, stream_reply
+from ostinato.providers.streaming import LazyClient, reply_cut, stream_reply
 
 ENDINGS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 PART_BREAK = "\n\n"
@@ -174,7 +174,7 @@ class OpenAIResponsesReply:
         self._end_with(response, "", into)
 
     def end(self) -> list[AnyModelEvent]:
-        raise ModelError("the reply ended before its `response.completed`", kind="stream_cut", retry=True)
+        raise reply_cut("the reply ended before its `response.completed`")
 
     # -------------------------------------------------------------------------------------------- beginning and end
 
@@ -232,7 +232,7 @@ class OpenAIResponsesReply:
         from ostinato.providers.classify import classify_openai_event  # ruff: ignore[import-outside-top-level] - as above
 
         if is_cancelled and not error:
-            return ModelError("the reply was cancelled on the server", kind="stream_cut", retry=True)
+            return reply_cut("the reply was cancelled on the server")
         return classify_openai_event(error, self._facts, request_id=self._response_id)
 
     # -------------------------------------------------------------------------------------------- items

@@ -89,4 +89,5 @@ class SseReader:
             raise ModelError(
                 f"one event of the reply is larger than {self._max_event_bytes:,} bytes",
                 kind="malformed_response",
+                hint="check the base URL: no model says that much at once",
             )

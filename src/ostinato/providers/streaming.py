@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OK = 200
 
+CUT_HINT = "if it keeps happening, look for a proxy between that closes long replies"
+
 
 class ReplyDecoder(Protocol):
     """One reply's wire events, turned into model events."""
@@ -46,11 +48,19 @@ class ReplyDecoder(Protocol):
         ...
 
 
+def reply_cut(what: str) -> ModelError:
+    """A reply that ended before its own end: never taken for a whole one, and worth another try."""
+    return ModelError(what, kind="stream_cut", retry=True, hint=CUT_HINT)
+
+
 class ReadsChunks(Protocol):
     """A reply whose body still arrives (`http.HttpReply`)."""
 
     @property
     def url(self) -> str: ...
+
+    @property
+    def request_id(self) -> str: ...
 
     async def next_chunk(self) -> bytes | None: ...
 
@@ -156,7 +166,12 @@ class BatchReader:
 
     def _take_whole(self, whole: bytearray, chunk: bytes | None, into: list[AnyModelEvent]) -> bool:
         if chunk is None:
-            self._decoder.read_whole(bytes(whole.removeprefix(BYTE_ORDER_MARK)), into)
+            try:
+                self._decoder.read_whole(bytes(whole.removeprefix(BYTE_ORDER_MARK)), into)
+            except ModelError as error:
+                if "truncated" in str(error.__cause__):
+                    raise reply_cut("the reply ended in the middle") from error
+                raise
             return True
         whole += chunk
         if len(whole) > MAX_REPLY_BYTES:
@@ -201,12 +216,12 @@ class EventBatches:
                 waited_s = now_s() - started_s
                 has_come = self._reader.take(chunk, batch)
             except TimeoutError as error:
-                raise watchdog.error(self._reply.url) from error
+                raise self._named(watchdog.error(self._reply.url)) from error
             except ModelError as error:
                 # What was complete before the failure counts: a tool may have to run, a text to be kept.
+                self._failure = self._named(self._explained(error))
                 if not batch:
-                    raise self._explained(error)  # ruff: ignore[raise-without-from-inside-except] - mostly the same error
-                self._failure = error
+                    raise self._failure  # ruff: ignore[raise-without-from-inside-except] - mostly the same error
             else:
                 if has_come:
                     watchdog.came(waited_s)
@@ -224,6 +239,11 @@ class EventBatches:
     async def _guarded_chunk(self) -> bytes | None:
         with anyio.fail_after(self._watchdog.left_s):
             return await self._reply.next_chunk()
+
+    def _named(self, error: ModelError) -> ModelError:
+        """With the id under which the provider knows the request: an error in the middle of a reply rarely names it."""
+        error.request_id = self._reply.request_id or error.request_id
+        return error
 
     def _explained(self, error: ModelError) -> ModelError:
         """A reply in one piece that does not decode may be a refusal under a good status."""
