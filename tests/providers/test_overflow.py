@@ -1,4 +1,4 @@
-"""A prompt that was too long: in every vendor's words, with the numbers they name, without words, and without an error."""
+"""A prompt that was too long: in every vendor's words, with the numbers they name, and without words."""
 
 import json
 from dataclasses import replace
@@ -9,10 +9,8 @@ import pytest
 from tests.providers.requests import facts
 
 from ostinato.errors import ModelError
-from ostinato.messages import Usage
 from ostinato.providers.classify import classify_openai, classify_openai_event
 from ostinato.providers.exchange import HttpFailure
-from ostinato.providers.overflow import learned_window, overflowed_silently
 
 FACTS = facts("openai")  # believed to have a window of 200,000
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
@@ -149,39 +147,3 @@ def test_a_refusal_without_a_reason_is_suspected_when_the_prompt_fills_the_windo
     assert refused(said("bad"), sent=PICTURE * 100).recover == "none"  # pictures do not weigh by their bytes
     assert refused(said("bad"), sent=full, status=403).recover == "none"
     assert refused(b"", sent=half).recover == "compact"
-
-
-# ------------------------------------------------------------------------------------------------ what is learned
-
-
-@pytest.mark.parametrize(
-    ("words", "sent_tokens", "window"),
-    [
-        (said("prompt is too long: 210000 tokens > 128000 maximum"), None, 128_000),
-        (said("prompt is too long: 210000 tokens > 200000 maximum"), None, None),
-        (said("prompt is too long: 1100000 tokens > 1000000 maximum"), None, None),
-        (said("Your input exceeds the context window of this model."), 100_000, 85_000),
-        (said("Your input exceeds the context window of this model."), 300_000, None),
-        (said("Your input exceeds the context window of this model."), None, None),
-        (said("max_tokens: 9 > 8, which is the maximum allowed number of output tokens"), 100_000, None),
-        (said("no such thing"), 100_000, None),
-    ],
-)
-def test_a_smaller_window_is_learned_from_what_failed(
-    words: Any, sent_tokens: int | None, window: int | None
-):
-    assert learned_window(refused(words), FACTS, sent_tokens=sent_tokens) == window
-
-
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [
-        (Usage(150_000, 9_000, 49_000, 1_000), False),
-        (Usage(150_001, 9_000, 49_000, 1_000), True),
-        (Usage(), False),
-    ],
-)
-def test_an_answer_to_a_prompt_longer_than_the_window_is_an_overflow_that_nobody_named(
-    usage: Usage, expected: bool
-):
-    assert overflowed_silently(usage, FACTS) is expected

@@ -1,13 +1,11 @@
-"""How much was too much: the sizes that a refusal names, an overflow that nobody named, and the smaller window that both
-teach. Numbers are tokens.
+"""How much was too much: the sizes that a refusal names, and the signs of an overflow that it does not name. Numbers are
+tokens.
 """
 
 import re
 
 import msgspec
 
-from ostinato.errors import ModelError
-from ostinato.messages import Usage
 from ostinato.ports import ModelFacts
 
 NUMBER = r"([\d,]+)"
@@ -15,9 +13,6 @@ NUMBER = r"([\d,]+)"
 CHARACTERS_PER_TOKEN = 4
 SUSPICIOUS_SHARE = 0.95
 """A request that fills the window so far and is refused without a reason was most likely too long."""
-
-FAILED_SHARE = 0.85
-"""Of a size that failed without any number being named: what may be believed of the window afterwards."""
 
 ENCODED_MEDIA = re.compile(rb"[A-Za-z0-9+/=]{1024,}")
 """Base64 as pictures and documents travel: no text has a run that long."""
@@ -94,24 +89,3 @@ def fills_window(body: bytes, facts: ModelFacts) -> bool:
     """Whether a request body nearly fills the model's window, pictures left aside, by a rough count."""
     tokens = (len(body) - media_bytes(body)) / CHARACTERS_PER_TOKEN
     return tokens > SUSPICIOUS_SHARE * facts.context_window
-
-
-def overflowed_silently(usage: Usage, facts: ModelFacts) -> bool:
-    """Whether a reply came although its prompt was longer than the window: some servers cut the prompt and say nothing."""
-    prompt = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-    return prompt > facts.context_window
-
-
-def learned_window(error: ModelError, facts: ModelFacts, *, sent_tokens: int | None = None) -> int | None:
-    """The window to believe in after `error`, if it is smaller than the one that was believed; None if nothing was learned.
-
-    The server's own number counts; without one, a share of the size that failed: its `input_tokens`, else `sent_tokens`,
-    the caller's estimate.
-    """
-    if error.kind not in {"prompt_too_long", "output_overflow"}:
-        return None
-    window = error.limit_tokens
-    failed = error.input_tokens or sent_tokens
-    if window is None and error.kind == "prompt_too_long" and failed:
-        window = int(failed * FAILED_SHARE)
-    return window if window is not None and 0 < window < facts.context_window else None
