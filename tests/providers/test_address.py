@@ -47,6 +47,20 @@ def test_a_version_stands_exactly_once_in_an_openai_address(base: str, expected:
 
 
 @pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("http://h", "http://h/v1/responses"),
+        ("http://h/v1/", "http://h/v1/responses"),
+        ("http://h/v1/responses", "http://h/v1/responses"),
+        ("http://h/v1/chat/completions", "http://h/v1/responses"),
+        ("http://h/api/openai/chat/completions?x=1", "http://h/api/openai/responses?x=1"),
+    ],
+)
+def test_an_address_of_another_wire_becomes_the_wanted_one(base: str, expected: str):
+    assert endpoint_url(base, "v1/responses", version_is_implied=False) == expected
+
+
+@pytest.mark.parametrize(
     "base",
     ["", "h", "ftp://h", "127.0.0.1:1", "http://", "http://[::1", "http://a b:1", "http://h:x", "http://h:0"],
 )

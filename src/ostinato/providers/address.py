@@ -9,20 +9,25 @@ from ostinato.errors import ConfigurationError
 
 VERSION_SEGMENT = re.compile(r"^v\d+[a-z0-9]*$")
 
+ENDPOINTS = ("/chat/completions", "/responses", "/messages")
+"""What a base URL may end in when somebody copied a whole address: of another wire, it gives way to the wanted one."""
+
 
 def endpoint_url(base_url: str, endpoint: str, *, version_is_implied: bool) -> str:
     """`endpoint` (such as `v1/messages`) below `base_url`, keeping its path and query.
 
-    A base that already ends in the endpoint stays; one that names a version gets no second one; a bare host gets the
-    endpoint whole. Otherwise `version_is_implied` decides whether the version still stands between
+    A base that already ends in the endpoint stays, one that ends in another wire's loses that; one that names a
+    version gets no second one; a bare host gets the endpoint whole. Otherwise `version_is_implied` decides whether the version still stands between
     (Anthropic's convention) or the base is taken to be complete (OpenAI's). Raises `ConfigurationError` for what is no address.
     """
     parts = _split(base_url.strip())
     path = parts.path.rstrip("/")
-    segments = [segment for segment in path.split("/") if segment]
     _, _, bare_endpoint = endpoint.partition("/")
     if path.endswith("/" + bare_endpoint):
         return urlunsplit(parts._replace(path=path, fragment=""))
+    for other in ENDPOINTS:
+        path = path.removesuffix(other)
+    segments = [segment for segment in path.split("/") if segment]
     is_versioned = (
         VERSION_SEGMENT.match(segments[-1])
         if version_is_implied and segments
