@@ -10,9 +10,10 @@ from tests.loop.scene import Scene
 from tests.loop.test_query import is_sound
 
 from ostinato.engine.budget import TreeBudget
-from ostinato.events import RequestStart, SystemEvent, ToolEnd
+from ostinato.events import AssistantEvent, RequestStart, SystemEvent, ToolEnd
 from ostinato.history import History
 from ostinato.loop.budget import BudgetLimits
+from ostinato.loop.query import query
 from ostinato.messages import Usage
 from ostinato.ports import ModelRequest, Prices
 from ostinato.state import QueryConfig
@@ -22,6 +23,7 @@ from ostinato.testing import (
     Fails,
     FakeClock,
     Gate,
+    MemoryJournal,
     Reply,
     ScriptedModel,
     Turn,
@@ -192,6 +194,29 @@ async def test_a_query_that_ends_in_time_leaves_no_watch_behind():
     limited(scene, time_s=30)
     await scene.play()
     assert scene.terminal.reason == "completed"
+    assert scene.clock.sleepers == 0
+
+
+async def test_leaving_a_query_with_a_time_limit_leaves_no_watch_behind():
+    gate = Gate()
+    scene = Scene(ScriptedModel(Reply(say("a"), gate, say("b"))))
+    budget = limited(scene, time_s=30)
+    events = query(scene.params(), scene.deps())
+    async for event in events:
+        if isinstance(event, AssistantEvent):
+            break
+    await scene.clock.until_sleeping()
+    await events.aclose()
+    assert scene.clock.sleepers == 0
+    scene.clock.advance(100)
+    assert budget.remaining_s == 30  # what was left does not count on
+
+
+async def test_an_error_of_a_query_with_a_time_limit_is_told_as_it_is():
+    scene = Scene(ScriptedModel(Reply(say("a"))), journal=MemoryJournal(fail_at_write=2))
+    limited(scene, time_s=30)
+    await scene.play()
+    assert (scene.terminal.reason, scene.terminal.error_kind) == ("model_error", "JournalError")
     assert scene.clock.sleepers == 0
 
 
