@@ -14,7 +14,7 @@ from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.setting import Setting
 from ostinato.engine.slash.reply import NotACommand, SlashOutcome
-from ostinato.errors import ConfigurationError
+from ostinato.errors import ConfigurationError, JournalError
 from ostinato.events import Event, Result
 from ostinato.history import History
 from ostinato.loop.deps import Deps
@@ -35,6 +35,9 @@ from ostinato.testing import (
     result,
 )
 from ostinato.tool import Tool
+
+BROKEN = Path("/broken.jsonl")
+"""A session file that cannot be opened."""
 
 STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
 OTHER_FACTS = replace(SCRIPTED_FACTS, id="scripted-2", context_window=50_000)
@@ -98,6 +101,8 @@ class Desk:
         return ChosenModel(model, close)
 
     def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
+        if session_file == BROKEN:
+            raise JournalError(f"`{session_file}` cannot be read")
         self.journals.append(ClosingJournal())
         before = () if session_file is None else self._before
         return self.begun(self.journals[-1], before)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.engine.engine_scene import OTHER_FACTS, Desk, submitted, tool_results
+from tests.engine.engine_scene import BROKEN, OTHER_FACTS, Desk, submitted, tool_results
 
-from ostinato.engine.slash.reply import OpenSession, SlashOutcome, SlashReply, StartAnew
+from ostinato.engine.slash.reply import NotACommand, OpenSession, SlashOutcome, SlashReply, StartAnew
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.events import ResponseUsage
 from ostinato.messages import NO_USAGE, Text, Thinking, UserMessage
@@ -172,6 +172,19 @@ async def test_a_command_can_begin_a_new_session_or_open_another():
     assert (told.session_id, engine.session_id, engine.usage) == ("session-1", "session-2", NO_USAGE)
     await submitted(engine, "/resume old")
     assert (engine.session_id, engine.usage) == ("session-3", SCRIPTED_USAGE)
+
+
+async def test_a_session_that_cannot_be_opened_is_an_error_and_the_old_one_goes_on():
+    async def read(prompt: str, abort: Abort) -> SlashOutcome:
+        if prompt != "/resume":
+            return NotACommand()
+        return SlashReply("opening\n", next_step=OpenSession(BROKEN))
+
+    desk = Desk(ScriptedModel(Reply(say("a"))), read=read)
+    engine = await desk.engine()
+    told = result(await submitted(engine, "/resume"))
+    assert (told.is_error, told.error_kind, engine.session_id) == (True, "JournalError", "session-1")
+    assert result(await submitted(engine, "go")).text == "a"
 
 
 # ------------------------------------------------------------------------------------------------ accounts and messages

@@ -373,9 +373,9 @@ async def test_a_bare_query_ends_with_its_terminal_also_where_no_model_is_asked(
 
 def test_the_synchronous_form_tells_what_the_engine_tells(work: Path, home: Path):
     facts = dataclasses.replace(SCRIPTED_FACTS, prices=Prices(1.0, 2.0))
-    given: QueryOptions = {"cwd": work, "environment": {"HOME": str(home)}, "session_id": "mine"}
     model = ScriptedModel(Reply(call("Read", "t1", file_path="a.txt")), Reply(say("hi")), facts=facts)
-    told = ostinato.run("go", model=model, **given)
+    environment = {"HOME": str(home)}
+    told = ostinato.run("go", cwd=work, model=model, environment=environment, session_id="mine")
     assert told.usage == SCRIPTED_USAGE.plus(SCRIPTED_USAGE) == told.costs[facts.id].usage
     assert told.total_cost_usd == pytest.approx(cost_usd(told.usage, Prices(1.0, 2.0)))
     assert (told.cost_is_known, told.session_id, told.turn_count) == (True, "mine", 2)

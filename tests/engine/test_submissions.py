@@ -150,6 +150,14 @@ async def test_the_uuid_of_a_submission_is_that_of_its_message():
     assert [m.uuid for m in engine.get_messages() if isinstance(m, UserMessage)] == ["mine"]
 
 
+async def test_a_uuid_that_was_used_before_is_refused():
+    engine = await Desk(ScriptedModel(Reply(say("a")))).engine()
+    await submitted(engine, "go", uuid="mine")
+    with pytest.raises(UsageError):
+        await submitted(engine, "again", uuid="mine")
+    assert not engine.is_busy
+
+
 async def test_usage_of_a_reply_that_broke_off_is_counted_in_result_and_session():
     cut = Cut(Reply(say("half")))
     engine = await Desk(ScriptedModel(*[cut] * 20)).engine()

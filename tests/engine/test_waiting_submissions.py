@@ -8,10 +8,11 @@ import pytest
 from tests.engine.engine_scene import Desk, submitted
 
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.slash.reply import SlashOutcome, SlashReply
 from ostinato.errors import UsageError
 from ostinato.events import CommandLifecycle, Result, Terminal
 from ostinato.messages import NO_USAGE, Text
-from ostinato.ports import ModelRequest
+from ostinato.ports import Abort, ModelRequest
 from ostinato.records import QueueTaken
 from ostinato.testing import Gate, Reply, ScriptedModel, call, fake_tool, kinds, result, say, waits_at
 
@@ -116,10 +117,10 @@ async def test_a_turn_that_is_given_to_a_consumer_that_leaves_at_that_moment_goe
     model = ScriptedModel(Reply(gate, say("a")), Reply(say("c")))
     engine = await Desk(model).engine()
     submitter = Submitter(engine)
+    host = engine.submit_message("one")
+    await anext(host)
+    second = asyncio.ensure_future(submitter.submit("two"))
     async with anyio.create_task_group() as tasks:
-        host = engine.submit_message("one")
-        await anext(host)
-        second = asyncio.ensure_future(submitter.submit("two"))
         await anyio.wait_all_tasks_blocked()
         await started(tasks, submitter, ("three",))
         gate.open()
@@ -197,6 +198,20 @@ async def test_a_text_that_cannot_wait_interrupts_and_explains_itself():
     assert submitter.results["one"].terminal_reason == "aborted_streaming"
     assert [e.text async for e in engine.run_queue() if isinstance(e, Result)] == ["b"]
     assert said(model.requests[1]) == ["one", "stop, do this"]
+
+
+async def test_a_command_that_waited_is_announced_though_no_query_runs_for_it():
+    async def read(prompt: str, abort: Abort) -> SlashOutcome:
+        return SlashReply("12 tokens\n")
+
+    engine = await Desk(ScriptedModel(), read=read).engine()
+    engine.queue.put("/cost", uuid="c")
+    events = [event async for event in engine.run_queue()]
+    assert [(e.uuid, e.state) for e in events if isinstance(e, CommandLifecycle)] == [
+        ("c", "started"),
+        ("c", "completed"),
+    ]
+    assert kinds(events) == ("command_lifecycle", "system", "command_lifecycle", "result")
 
 
 async def test_a_uuid_that_waits_already_is_refused():

@@ -4,6 +4,7 @@ Every submission that is accepted ends with exactly one `Result`, whatever happe
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
@@ -68,6 +69,7 @@ class QueryEngine:
         """
         text = checked_prompt(prompt)
         self._check_open()
+        self._check_new(uuid)
         if self._turns.begin():
             submission = Submission(
                 self._talk, QueuedPrompt(uuid or self._new_uuid(), text), self._ways, is_queued=False
@@ -250,8 +252,9 @@ class QueryEngine:
             self._talk.parts.place.journal.close()
             self._let_go()
             with anyio.move_on_after(SETTLE_S, shield=True):
-                for chosen in (*self._retired, self._talk.parts.chosen):
-                    await chosen.aclose()
+                async with AsyncExitStack() as every_one:
+                    for chosen in (*self._retired, self._talk.parts.chosen):
+                        every_one.push_async_callback(chosen.aclose)
 
     # -------------------------------------------------------------------------------------------- within
 
@@ -286,6 +289,12 @@ class QueryEngine:
         """Models that no query uses any more; one that a running query uses waits for the next call."""
         while self._retired and not self._turns.is_taken:
             await self._retired.pop().aclose()
+
+    def _check_new(self, uuid: str | None) -> None:
+        if uuid is not None and any(message.uuid == uuid for message in self.get_messages()):
+            raise UsageError(
+                f"there is a message with the uuid `{uuid}` already", hint="give each message its own"
+            )
 
     def _let_go(self) -> None:
         """Nothing refers back to a closed engine: in a process of thousands it is gone at once, and never waits for the

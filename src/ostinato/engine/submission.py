@@ -4,10 +4,11 @@ However it ends, the history is whole and the turn is given on before the last e
 stop at any of them.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import assert_never
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -19,7 +20,7 @@ from ostinato.engine.slash.reply import Expanded, NextStep, NotACommand, SlashRe
 from ostinato.engine.talk import Running, Talk
 from ostinato.engine.thinking import thinking_for
 from ostinato.engine.written import WrittenRecords
-from ostinato.events import Event, Result, StreamEvent, SystemEvent, Terminal
+from ostinato.events import CommandLifecycle, Event, Result, StreamEvent, SystemEvent, Terminal
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import QueryParams
@@ -195,7 +196,8 @@ class Submission:
         )
         result = msgspec.structs.replace(result, ends_conversation=is_leaving)
         self._end_turn(result)
-        return (SystemEvent(message), result) if reply.text else (result,)
+        shown = (SystemEvent(message),) if reply.text else ()
+        return (*self._announced("started"), *shown, *self._announced("completed"), result)
 
     async def _ended(self, terminal: Terminal) -> Sequence[Event]:
         self._account.take(terminal)
@@ -222,9 +224,18 @@ class Submission:
         self._ways.end(self._written.joined(), result)
 
     async def _give_back_model(self) -> None:
+        """A connection that cannot be closed well is never worth a result."""
         borrowed, self._borrowed = self._borrowed, None
-        if borrowed is not None:
+        if borrowed is None:
+            return
+        try:
             await borrowed.aclose()
+        except Exception as error:  # ruff: ignore[blind-except] - see above
+            logging.getLogger("ostinato").warning("the model could not be closed: %r", error)
+
+    def _announced(self, state: Literal["started", "completed"]) -> Sequence[Event]:
+        """A command that waited has its notices too, though no query runs for it."""
+        return (CommandLifecycle(self._prompt.uuid, state),) if self._is_queued else ()
 
     def _shown(self, subtype: str, *texts: str) -> Sequence[Event]:
         return tuple(SystemEvent(SystemMessage(self._new_uuid(), subtype, text)) for text in texts)
