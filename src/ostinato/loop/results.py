@@ -20,6 +20,8 @@ RESUME_PROMPT = (
     "need be: no apology, and nothing said again. Do what is left in smaller pieces."
 )
 
+EMPTY_PROMPT = "Your last reply held no text and no call. If there is something left to do, do it; else say how it ended."
+
 ERROR_HEAD_CHARACTERS = 5_000
 """An error text over 10,000 characters keeps its first and last 5,000 (semantics §14.2)."""
 
