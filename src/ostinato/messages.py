@@ -217,11 +217,12 @@ class AttachmentMessage(MessageKind, frozen=True, tag="attachment"):
 
 
 class SystemMessage(MessageKind, frozen=True, tag="system"):
-    """A notice for the user; never sent to a model."""
+    """A notice for the user; never sent to a model. `data` says the same to a program, where there is more than the text."""
 
     subtype: str
     text: str
     level: Literal["info", "warning", "error"] = "info"
+    data: Mapping[str, Any] | None = None
 
 
 Message = UserMessage | AssistantMessage | AttachmentMessage | SystemMessage
@@ -255,10 +256,15 @@ def api_error_message(uuid: str, model: str, text: str) -> AssistantMessage:
 
 
 def notice_message(
-    uuid: str, subtype: str, text: str, *, level: Literal["info", "warning", "error"] = "info"
+    uuid: str,
+    subtype: str,
+    text: str,
+    *,
+    level: Literal["info", "warning", "error"] = "info",
+    data: Mapping[str, Any] | None = None,
 ) -> SystemMessage:
     """What the engine tells the user on its own account; the model does not see it."""
-    return SystemMessage(uuid, subtype, text, level)
+    return SystemMessage(uuid, subtype, text, level, data)
 
 
 def attachment_message(uuid: str, attachment: AnyAttachment) -> AttachmentMessage:

@@ -43,6 +43,7 @@ class QueryConfig:
     `streaming_tool_execution`: start a call when its block completes; otherwise after the reply, by `run_tools`.
     `sequential_tools`: one call at a time. `max_tool_concurrency`: 10, the field's cap (semantics §15).
     `max_retries`: of one failing model call, beside its first try (semantics §13.1).
+    `max_stop_hook_blocks`: in a row; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
 
@@ -50,6 +51,8 @@ class QueryConfig:
     sequential_tools: bool = False
     max_tool_concurrency: int = 10
     max_retries: int = 10
+    max_stop_hook_blocks: int = 8
+    stop_hook_timeout_s: float = 600.0
     normalise_strictly: bool = False
 
 
@@ -78,8 +81,17 @@ class AutoCompactTracking(msgspec.Struct, frozen=True):
     consecutive_failures: int = 0
 
 
+class TokenTarget(msgspec.Struct, frozen=True):
+    """So many output tokens the user wants spent on the query (`+500k`), and what the last nudge found. `started_s` is monotonic."""
+
+    tokens: int
+    started_s: float = 0.0
+    last_gained_tokens: int = 0
+    last_turn_tokens: int = 0
+
+
 class Bounds(msgspec.Struct, frozen=True):
-    """How often each bounded thing has happened in this query."""
+    """How often each bounded thing has happened in this query; `repairs` is the level at which its requests are repaired."""
 
     stop_hook_blocks: int = 0
     nudges: int = 0
@@ -89,6 +101,7 @@ class Bounds(msgspec.Struct, frozen=True):
     fallback_index: int = 0
     refills: int = 0
     malformed_calls: int = 0
+    token_target: TokenTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,11 @@ class State:
 
 
 def initial_state(
-    messages: History, context: ToolUseContext, *, max_output_tokens_override: int | None = None
+    messages: History,
+    context: ToolUseContext,
+    *,
+    max_output_tokens_override: int | None = None,
+    token_target: TokenTarget | None = None,
 ) -> State:
     """The State before the first pass: counters at zero, turn 1, no transition."""
     return State(
@@ -123,7 +140,7 @@ def initial_state(
         stop_hook_active=False,
         turn_count=1,
         transition=None,
-        bounds=Bounds(),
+        bounds=Bounds(token_target=token_target),
     )
 
 
@@ -172,7 +189,9 @@ class Paused(Recorded, frozen=True):
 
 
 class Empty(Recorded, frozen=True):
-    """The reply held nothing a reader could use."""
+    """The reply held nothing a reader could use; `stop_reason` says whether the model meant that."""
+
+    stop_reason: str = ""
 
 
 class Refused(Recorded, frozen=True):

@@ -23,6 +23,7 @@ from ostinato.loop.run import Run
 from ostinato.messages import Message, user_prompt
 from ostinato.ports import Permissions, QuerySource, QueryTracking
 from ostinato.state import ModelSettings, QueryConfig, ToolUseContext
+from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.testing import (
     AllowAll,
     CountingIds,
@@ -35,6 +36,7 @@ from ostinato.testing import (
 )
 from ostinato.tool import Tool
 
+SDK = QuerySource("sdk")
 STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
 
 
@@ -56,6 +58,10 @@ class Scene:
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
     started_for: tuple[str, ...] = ()
+    stop_hooks: Sequence[StopHook] = ()
+    stop_failure_hooks: Sequence[StopFailureHook] = ()
+    target_tokens: int | None = None
+    source: QuerySource = SDK
     clock: FakeClock = field(default_factory=FakeClock)
     budget: Budget = NO_BUDGET
     shorten: Shorten = no_help
@@ -71,7 +77,7 @@ class Scene:
             workspace=FakeWorkspace(self.folder),
             files=MemoryFiles(),
             abort=self.abort,
-            source=QuerySource("sdk"),
+            source=self.source,
             tracking=QueryTracking("chain"),
         )
         return QueryParams(
@@ -82,6 +88,7 @@ class Scene:
             max_output_tokens_override=self.max_output_tokens,
             config=self.config,
             started_for=self.started_for,
+            target_tokens=self.target_tokens,
         )
 
     def deps(self) -> Deps:
@@ -94,6 +101,8 @@ class Scene:
             queue=self.queue,
             mentions=self.mentions,
             budget=self.budget,
+            stop_hooks=self.stop_hooks,
+            stop_failure_hooks=self.stop_failure_hooks,
             shorten=self.shorten,
             strip_media=self.strip_media,
         )

@@ -64,7 +64,7 @@ def _checked(
     try:
         checked = checked_input(tool, raw_input)
     except Exception as error:  # the tool's own validation failed to validate
-        checked = InvalidInput(_described(error))
+        checked = InvalidInput(described(error))
     if isinstance(checked, InvalidInput):
         return error_end(block, results.invalid_input(checked.message))
     return Prepared(tool, block, checked, _access(tool, checked, context), _is_read_only(tool, checked))
@@ -96,7 +96,7 @@ async def permitted(
     except BaseException as error:
         if must_pass(error):
             raise
-        return error_end(call.block, f"the permission check failed: {_described(error)}", "denied")
+        return error_end(call.block, f"the permission check failed: {described(error)}", "denied")
     if isinstance(decision, Denied):
         return replace(error_end(call.block, decision.message, "denied"), denied=decision)
     if decision.updated_input is None:
@@ -128,7 +128,7 @@ async def run_call(
     except BaseException as error:
         if must_pass(error):
             raise
-        return error_end(call.block, _described(error))
+        return error_end(call.block, described(error))
 
 
 def _mapped(call: Prepared, returned: object, cap: int | None) -> CallEnd:
@@ -184,7 +184,8 @@ def _bounded(text: str, limit: int) -> str:
     return f"{clean[:head]}\n… {len(clean) - limit} characters left out …\n{clean[-tail:]}"
 
 
-def _described(error: BaseException) -> str:
+def described(error: BaseException) -> str:
+    """An error of foreign code in one line; raises nothing."""
     try:
         text = str(error).strip()
     except Exception:  # an error that cannot say what it is

@@ -13,6 +13,7 @@ from ostinato.messages import Message
 from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelFacts, ModelRequest, Permissions
 from ostinato.records import AnyEdit
 from ostinato.state import DEFAULT_CONFIG, ModelSettings, QueryConfig, ToolUseContext
+from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.submissions import QueuedPrompt
 
 
@@ -130,12 +131,15 @@ class Deps:
     budget: Budget = NO_BUDGET
     jitter: Callable[[], float] = no_jitter
     prefetch: Prefetch | None = None
+    stop_hooks: Sequence[StopHook] = ()
+    stop_failure_hooks: Sequence[StopFailureHook] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryParams:
     """One query: the conversation up to and including the prompt, and how to run it. `started_for` names the queued prompts
-    that it was started for, if any: they are announced like those that join it.
+    that it was started for, if any: they are announced like those that join it. `target_tokens`: output that the user wants
+    spent on the query before it ends; a subagent has no target of its own.
     """
 
     messages: History
@@ -145,3 +149,4 @@ class QueryParams:
     max_output_tokens_override: int | None = None
     config: QueryConfig = DEFAULT_CONFIG
     started_for: tuple[str, ...] = ()
+    target_tokens: int | None = None

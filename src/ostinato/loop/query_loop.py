@@ -17,6 +17,7 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.queued_prompts import queued_uuids, started
 from ostinato.loop.request import RequestBuilder
+from ostinato.loop.stop_hooks import tell_failure_hooks
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.exhausted import exhausted
@@ -24,8 +25,11 @@ from ostinato.loop.transitions.failed import failed, refused
 from ostinato.loop.transitions.overflowed import media_rejected, overflowed
 from ostinato.loop.transitions.step import End, Step, all_shown
 from ostinato.loop.transitions.truncated import truncated
+from ostinato.loop.transitions.unfinished import unfinished
 from ostinato.loop.transitions.used_tools import used_tools
 from ostinato.loop.turn import QueryNotes, take_turn
+from ostinato.messages import AssistantMessage
+from ostinato.ports import Abort
 from ostinato.records import Ended
 from ostinato.state import (
     Aborted,
@@ -41,10 +45,12 @@ from ostinato.state import (
     Paused,
     Refused,
     State,
+    TokenTarget,
     Truncated,
     UsedTools,
     initial_state,
 )
+from ostinato.stop_hooks import StopFailed
 
 
 class QueryEnd(msgspec.Struct, frozen=True):
@@ -58,18 +64,22 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
     """Run one query to its end. What happens is shown through the ledger; the `Terminal` is returned, not yet shown."""
     context = params.tool_use_context
     state = initial_state(
-        params.messages, context, max_output_tokens_override=params.max_output_tokens_override
+        params.messages,
+        context,
+        max_output_tokens_override=params.max_output_tokens_override,
+        token_target=_token_target(params, deps),
     )
     requests = RequestBuilder(params)
     await _announce(params.started_for, notes, ledger)
     while True:
         state = await _prepared(state, deps, ledger)
         outcome = await take_turn(state, params, deps, ledger, requests, notes)
-        step = await _step(state, outcome, params, deps)
+        step = await _step(state, outcome, params, deps, notes)
         ledger.edit(*step.edits)
         await ledger.record_then_emit(*all_shown(step.added))
         if isinstance(step, End):
             messages = state.messages.extend((*outcome.records, *step.edits, *step.added))
+            await _tell_failure(step, deps, context.abort)
             return QueryEnd(_recorded_end(step, notes, ledger), messages)
         state = step.state
         await _announce(queued_uuids(step.added), notes, ledger)
@@ -79,18 +89,38 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
         ledger.taken()
 
 
+def _token_target(params: QueryParams, deps: Deps) -> TokenTarget | None:
+    """The target that the user gave this query; what a query starts for itself has none."""
+    tokens = params.target_tokens
+    if tokens is None or tokens <= 0 or not params.tool_use_context.source.is_main_thread:
+        return None
+    return TokenTarget(tokens, deps.clock.monotonic_s())
+
+
+async def _tell_failure(end: End, deps: Deps, abort: Abort) -> None:
+    """A query that ends with an error note is told to the failure hooks; an abort never waits for them."""
+    errors = [one.text for one in end.added if isinstance(one, AssistantMessage) and one.is_error]
+    if errors and deps.stop_failure_hooks:
+        failed = StopFailed(end.reason, end.why.message or errors[-1], end.why.kind)
+        await unless_aborted(
+            abort, lambda: tell_failure_hooks(deps.stop_failure_hooks, failed, deps.clock), otherwise=None
+        )
+
+
 async def _announce(uuids: Sequence[str], notes: QueryNotes, ledger: Ledger) -> None:
     """These queued prompts are part of the query from here on; how it ends says what became of them."""
     notes.consumed.extend(uuids)
     await ledger.emit(*started(uuids))
 
 
-async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps) -> Step:
+async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps, notes: QueryNotes) -> Step:
     match outcome:
         case UsedTools():
             return await used_tools(state, outcome, deps, params.max_turns)
-        case Answered() | Empty() | Paused():
-            return answered(outcome)
+        case Answered():
+            return await answered(state, outcome, params, deps, turn_tokens=notes.usage.output_tokens)
+        case Empty() | Paused():
+            return unfinished(state, outcome, deps)
         case Truncated():
             may_escalate = params.max_output_tokens_override is None
             return truncated(state, outcome, deps, may_escalate=may_escalate)

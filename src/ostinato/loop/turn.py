@@ -32,7 +32,7 @@ from ostinato.state import (
 
 
 class QueryNotes(msgspec.Struct):
-    """What a query gathers over its passes for its `Terminal`; no decision reads it."""
+    """What a query gathers over its passes for its `Terminal`; the token target alone reads what it has used."""
 
     turn_count: int = 1
     transitions: list[Continued] = msgspec.field(default_factory=list[Continued])
