@@ -166,6 +166,13 @@ def test_a_call_cut_at_the_output_limit_is_dropped():
         assert stop_of(events).stop_reason == "max_tokens"
 
 
+def test_thoughts_cut_before_their_end_are_shown_and_never_sent_back():
+    # What the item begins with may be half of its sealed content.
+    begun = wire.added(0, **wire.reasoning(0, encrypted_content="half"))
+    for end in (wire.incomplete("max_output_tokens"), wire.ended()):
+        assert blocks_of(events_of(wire.CREATED, begun, wire.summary("hm"), end)) == [Thinking("hm")]
+
+
 @pytest.mark.parametrize("raw", ['{"path": "a', "[1]", "no json"])
 def test_arguments_that_are_no_json_object_are_kept_as_invalid_never_run(raw: str):
     call = wire.function_call(0, arguments=raw)
@@ -332,6 +339,10 @@ def test_the_least_that_is_sent():
         "store": False,
         "stream": True,
     }
+
+
+def test_a_limit_below_the_least_that_is_taken_is_raised_to_it():
+    assert body_of(max_output_tokens=5)["max_output_tokens"] == 16
 
 
 def test_a_model_that_does_not_think_is_not_asked_for_thoughts():

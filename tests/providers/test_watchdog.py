@@ -116,19 +116,30 @@ def unexpected(refused: HttpFailure) -> ModelError:
     raise AssertionError(refused)
 
 
+def played(chunks: Sequence[bytes], clock: FakeClock, dog: Watchdog) -> EventBatches:
+    """A reply whose chunks take a second each."""
+    decoder = AnthropicReply(facts("anthropic"), CallIds(()))
+    reply = PlayedReply(chunks, clock, takes_s=1.0)
+    return EventBatches(reply, decoder, unexpected, dog, now_s=clock.monotonic_s)
+
+
 async def test_a_consumer_that_takes_its_time_uses_none_of_it():
     clock, dog = FakeClock(), Watchdog(LIMITS, is_streamed=True)
     chunks = [event + b"\n\n" for event in anthropic_stream.SIMPLE.split(b"\n\n")]
-    decoder = AnthropicReply(facts("anthropic"), CallIds(()))
-    batches = EventBatches(
-        PlayedReply(chunks, clock, takes_s=1.0), decoder, unexpected, dog, now_s=clock.monotonic_s
-    )
     got: list[AnyModelEvent] = []
-    async for batch in batches:
+    async for batch in played(chunks, clock, dog):
         got += batch
         clock.advance(1000.0)
     assert isinstance(got[-1], MessageStop)
     assert dog.left_s == LIMITS.idle_s
+
+
+async def test_a_reply_that_turns_out_to_come_in_one_piece_has_the_limit_of_one():
+    clock, dog = FakeClock(), Watchdog(LIMITS, is_streamed=True)
+    whole = b'{"id": "msg_1", "content": [{"type": "text", "text": "hi"}]}'
+    async for batch in played([whole[:9], whole[9:]], clock, dog):
+        assert isinstance(batch[-1], MessageStop)
+    assert dog.left_s == LIMITS.whole_reply_s - 3
 
 
 # ------------------------------------------------------------------------------------------------ over a connection
