@@ -174,6 +174,7 @@ class _SystemLine(_Chained, frozen=True, kw_only=True, tag="system"):
     subtype: str
     content: str
     level: Literal["info", "warning", "error"] = "info"
+    data: dict[str, Any] | None = None
 
 
 class _RecordLine(Envelope, frozen=True, kw_only=True, tag_field="type", tag="ostinato"):
@@ -308,6 +309,7 @@ def _line(record: Record | None, envelope: Envelope, parent: str | None) -> _Any
                 subtype=record.subtype,
                 content=record.text,
                 level=record.level,
+                data=None if record.data is None else dict(record.data),
             )
         case _:
             return _RecordLine(**around, record=record)
@@ -330,7 +332,7 @@ def _record_of(line: _AnyLine) -> Record | None:
         case _AttachmentLine():
             return AttachmentMessage(line.uuid, line.attachment)
         case _SystemLine():
-            return SystemMessage(line.uuid, line.subtype, line.content, line.level)
+            return SystemMessage(line.uuid, line.subtype, line.content, line.level, line.data)
         case _RecordLine():
             return line.record
         case _:
