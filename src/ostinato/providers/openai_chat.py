@@ -146,7 +146,7 @@ class OpenAIChatReply:
         except Unreadable:
             chunk = decode_event(CHUNK_DECODER, data)
         error = bytes(chunk.error)
-        if is_error or error not in {b"", b"null"} or (chunk.choices is None and chunk.object == "error"):
+        if is_error or error not in {b"", b"null"} or (chunk.choices is None and b'"error"' in data):
             from ostinato.providers.classify import classify_openai_event  # ruff: ignore[import-outside-top-level] - as above
 
             raise classify_openai_event(error or data, self._facts, request_id=self._response_id)
@@ -155,9 +155,11 @@ class OpenAIChatReply:
             into.append(self._start(chunk))
         if not chunk.choices or self._is_finished:
             return
-        choice = self._own_choice(chunk.choices)
-        if choice is None:
-            return
+        choice = chunk.choices[0]
+        if (choice.index or 0) != self._choice_index:
+            choice = self._own_choice(chunk.choices)
+            if choice is None:
+                return
         self._take_usage(choice.usage)
         delta = choice.delta or choice.message
         if delta is not None:

@@ -86,7 +86,6 @@ class WireChoice(msgspec.Struct, frozen=True):
 
 class WireChunk(msgspec.Struct, frozen=True):
     id: str | None = None
-    object: str | None = None
     model: str | None = None
     choices: list[WireChoice] | None = None
     usage: WireUsage | None = None
