@@ -73,10 +73,10 @@ async def test_a_batch_goes_out_together(pipe: tuple[int, int]):
     reading, writing = pipe
     outbox = TerminalOutbox(writing)
     os.set_blocking(reading, False)
-    with outbox.batch():
-        outbox.put("one")
-        with outbox.batch():
-            outbox.put("two")
-        with pytest.raises(BlockingIOError):
-            os.read(reading, 10)
+    outbox.begin_batch()
+    outbox.put("one")
+    outbox.put("two")
+    with pytest.raises(BlockingIOError):
+        os.read(reading, 10)
+    outbox.end_batch()
     assert os.read(reading, 10) == b"onetwo"

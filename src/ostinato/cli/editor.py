@@ -19,6 +19,7 @@ from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.shortcuts import PromptSession
 from prompt_toolkit.styles import Style
@@ -72,10 +73,12 @@ class Editor:
         self._output = EditorOutput(outbox, term)
         self._pastes = PastedTexts()
         self._draft = Document()
+        self._live_text: StyleAndTextTuples = []
+        self._above = ""
         self._asked: _Asked | None = None
         depth = None if has_colour else ColorDepth.DEPTH_1_BIT
         self._session: PromptSession[str] = PromptSession(
-            message=self._message,
+            message=[("class:mark", PROMPT)],
             multiline=True,
             history=history(self._pastes),
             key_bindings=editor_keys(deeds, self._pastes),
@@ -88,6 +91,7 @@ class Editor:
             erase_when_done=True,
             output=self._output,
         )
+        self._session.app.layout = self._with_live_lines()
         self._question: PromptSession[str] = PromptSession(
             history=InMemoryHistory(),
             key_bindings=_question_keys(deeds),
@@ -96,6 +100,8 @@ class Editor:
             output=self._output,
         )
         for app in (self._session.app, self._question.app):
+            app.before_render += self._before_drawing
+            app.after_render += self._after_drawing
             app.min_redraw_interval = _REDRAW_S
             app.ttimeoutlen = _ESCAPE_S
             app.timeoutlen = _ESCAPE_S * 3
@@ -113,6 +119,7 @@ class Editor:
                 if got is Gesture.END:
                     return
         finally:
+            self._bring_out()
             self._output.let_go()
 
     async def ask(self, prompt: str) -> str | None:
@@ -129,15 +136,13 @@ class Editor:
                 self._leave_with(self._question.app, _Paused())
 
     def print_above(self, text: str) -> None:
+        """With the next drawing, so that a flood of lines costs few of them."""
+        self._above += text
         app = self._running()
-        with self._outbox.batch():
-            if app is None:
-                self._outbox.put(text)
-                return
-            with set_app(app):
-                app.renderer.erase()
-                self._outbox.put(text)
-                app.renderer.render(app, app.layout)
+        if app is None:
+            self._bring_out()
+        else:
+            app.invalidate()
 
     def refresh(self) -> None:
         app = self._running()
@@ -157,13 +162,14 @@ class Editor:
         if app is not None:
             with set_app(app):
                 app.renderer.erase()
+        self._bring_out()
         self._output.let_go()
         self._outbox.flush()
         suspend()
         if app is not None:
             with set_app(app):
                 app.renderer.reset()
-                app.renderer.render(app, app.layout)
+                app.invalidate()
 
     def interrupted(self) -> None:
         """Ctrl-C is a key here: a signal was meant for the query that has just ended."""
@@ -209,10 +215,29 @@ class Editor:
         source = self._session.input
         return [*get_typeahead(source), *source.read_keys(), *source.flush_keys()]
 
-    def _message(self) -> StyleAndTextTuples:
+    def _with_live_lines(self) -> Layout:
+        """The prompt with the live lines above it, which are looked at once for every drawing."""
+        live = Window(FormattedTextControl(lambda: self._live_text), dont_extend_height=True)
+        return Layout(HSplit([live, self._session.layout.container]), self._session.default_buffer)
+
+    def _before_drawing(self, app: Application[Any]) -> None:
+        """What stays goes out together with what is drawn below it."""
+        self._outbox.begin_batch()
+        if self._above:
+            app.renderer.erase()
+            self._bring_out()
+        self._look()
+
+    def _after_drawing(self, _app: Application[Any]) -> None:
+        self._outbox.end_batch()
+
+    def _bring_out(self) -> None:
+        above, self._above = self._above, ""
+        self._outbox.put(above)
+
+    def _look(self) -> None:
         size = terminal_size()
-        lines = self._live(size.columns, size.lines)
-        return [*to_formatted_text(ANSI("".join(f"{line}\n" for line in lines))), ("class:mark", PROMPT)]
+        self._live_text = to_formatted_text(ANSI("\n".join(self._live(size.columns, size.lines))))
 
     def _is_completing(self) -> bool:
         """Whether the menu may open by itself: it takes room."""

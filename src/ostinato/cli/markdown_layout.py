@@ -59,9 +59,9 @@ class MarkdownLayout:
         """The piece as lines; the empty line that may belong before it is the caller's to write."""
         return "".join(f"{self._written(line)}\n" for line in self._lines(piece, columns))
 
-    def cut_lines(self, piece: Piece, columns: int) -> list[str]:
-        """The same without line ends, none wider than `columns`: for what is drawn over again."""
-        lines = self._lines(piece, columns)
+    def last_lines(self, piece: Piece, columns: int, max_lines: int) -> list[str]:
+        """The end of the same, without line ends, none wider than `columns`: for what is drawn over again."""
+        lines = self._lines(piece, columns)[-max_lines:]
         for line in lines:
             line.expand_tabs(8)
             line.truncate(columns)

@@ -14,7 +14,7 @@ from markdown_it.token import Token
 MIN_CODE_LINES: Final = 8
 """So many lines of an open code block are shown together."""
 
-MAX_CONTEXT_LINES: Final = 200
+MAX_CONTEXT_LINES: Final = 60
 """Of a code block's earlier lines, so many tell a highlighter where it is."""
 
 _CHEAP_CHARACTERS: Final = 2_000

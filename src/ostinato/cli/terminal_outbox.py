@@ -6,8 +6,6 @@ A terminal that does not take it (a slow line, a stopped window) makes writers w
 import contextlib
 import os
 import select
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Final
 
 import anyio
@@ -32,7 +30,7 @@ class TerminalOutbox:
         self._waiting = bytearray()
         self._filled = anyio.Event()
         self._emptied = anyio.Event()
-        self._batch_depth = 0
+        self._is_batching = False
         self._is_closed = False
         self._ready = select.poll()
         self._ready.register(self._descriptor, select.POLLOUT)
@@ -49,19 +47,16 @@ class TerminalOutbox:
         if self._is_closed:
             return
         self._waiting += text.encode("utf-8", "replace")
-        if self._batch_depth == 0:
+        if not self._is_batching:
             self._push()
 
-    @contextmanager
-    def batch(self) -> Generator[None, None, None]:
-        """What is put in the block goes out together, so that nothing is seen half done."""
-        self._batch_depth += 1
-        try:
-            yield
-        finally:
-            self._batch_depth -= 1
-            if self._batch_depth == 0:
-                self._push()
+    def begin_batch(self) -> None:
+        """What is put from here on goes out together at the end, so that nothing is seen half done."""
+        self._is_batching = True
+
+    def end_batch(self) -> None:
+        self._is_batching = False
+        self._push()
 
     async def caught_up(self) -> None:
         """Wait until the terminal has taken most of it. Raises OutputClosed when it is gone."""
@@ -82,6 +77,7 @@ class TerminalOutbox:
 
     def flush(self) -> None:
         """Everything, now: before the program stops or ends. What the terminal does not take in time is dropped."""
+        self._is_batching = False
         while self._waiting and not self._is_closed and self._ready.poll(PATIENCE_MS):
             before = len(self._waiting)
             self._push()

@@ -35,8 +35,8 @@ from ostinato.messages import AssistantMessage, QueuedCommand, SystemMessage
 
 WITHDRAWN: Final = "(the reply above broke off and is withdrawn)\n"
 
-_MAX_TAIL_CHARACTERS: Final = 8_000
-"""Of an unfinished block, so much is laid out over and over; the whole is when it is complete."""
+_MAX_TAIL_SCREENS: Final = 2
+"""Of an unfinished block, so many times what fits is laid out over and over; the whole is when it is complete."""
 
 _INTERRUPTED: Final = frozenset({"aborted_streaming", "aborted_tools"})
 
@@ -96,10 +96,10 @@ class Transcript:
         tail = self._pieces.tail
         if tail is None or room < 1:
             return tools
-        more = len(tail.source) - _MAX_TAIL_CHARACTERS
-        if more > 0:
-            tail = replace(tail, source=tail.source[more:], before="")
-        lines = self._layout.cut_lines(tail, columns)
+        more = len(tail.source) - _MAX_TAIL_SCREENS * columns * max_lines
+        # Code is coloured without what was before it: that would be read anew for every drawing.
+        tail = replace(tail, source=tail.source[max(more, 0) :], before="")
+        lines = self._layout.last_lines(tail, columns, room)
         apart = [""] if tail.has_gap or self._kind not in {"", "text"} else []
         return [*[*apart, *lines][-room:], *tools]
 
