@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from ostinato.messages import Message
@@ -40,19 +41,23 @@ class CollectTogether:
             return ()
         found: dict[int, Sequence[Message]] = {}
         async with anyio.create_task_group() as tasks:
+            is_timed = False
 
             async def run(place: int, collector: NamedCollector) -> None:
                 found[place] = await _guarded(collector, view)
-                if len(found) == len(self._collectors):
+                if is_timed and len(found) == len(self._collectors):
                     tasks.cancel_scope.cancel()
 
             async def stop_when_late() -> None:
                 await self._clock.sleep(self._deadline_s)
                 tasks.cancel_scope.cancel()
 
-            tasks.start_soon(stop_when_late)
             for place, collector in enumerate(self._collectors):
                 tasks.start_soon(run, place, collector)
+            await anyio.lowlevel.checkpoint()
+            if len(found) < len(self._collectors):  # most rounds have nothing to wait for, and need no clock
+                is_timed = True
+                tasks.start_soon(stop_when_late)
         late = [one.name for place, one in enumerate(self._collectors) if place not in found]
         if late:
             _log().warning(

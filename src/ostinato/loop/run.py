@@ -71,7 +71,7 @@ class Run:
     async def _ended(self) -> Terminal:
         ledger = Ledger(self._deps.journal, self.channel.send, self.channel.offer)
         notes = QueryNotes()
-        self.abort.on_abort(partial(_record_abort, self.abort, ledger))
+        forget = self.abort.on_abort(partial(_record_abort, self.abort, ledger))
         try:
             end = await self._looped(ledger, notes)
             await self._deps.journal.sync()
@@ -80,6 +80,8 @@ class Run:
             if must_pass(error):
                 raise
             return internal_error(error, notes)
+        finally:
+            forget()
         return end.terminal
 
     async def _looped(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
