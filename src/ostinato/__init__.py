@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from ostinato.engine.result import QueryResult
     from ostinato.errors import ModelError, OstinatoError
     from ostinato.events import Event, ModelCost, Result, Terminal
+    from ostinato.stop_hooks import AllowStop, BlockStop, PreventStop, StopFailed, StopHook, Stopping
     from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
     from ostinato.version import VERSION as __version__
 
 _HOMES = {
     "Allow": "engine.options",
+    "AllowStop": "stop_hooks",
+    "BlockStop": "stop_hooks",
     "Deny": "engine.options",
     "Event": "events",
     "ModelCost": "events",
@@ -26,9 +29,13 @@ _HOMES = {
     "Options": "engine.options",
     "OstinatoError": "errors",
     "PermissionAsked": "engine.options",
+    "PreventStop": "stop_hooks",
     "QueryEngine": "engine.query_engine",
     "QueryResult": "engine.result",
     "Result": "events",
+    "StopFailed": "stop_hooks",
+    "StopHook": "stop_hooks",
+    "Stopping": "stop_hooks",
     "Terminal": "events",
     "Tool": "tool",
     "ToolContext": "tool",
@@ -42,6 +49,8 @@ _HOMES = {
 
 __all__ = [
     "Allow",
+    "AllowStop",
+    "BlockStop",
     "Deny",
     "Event",
     "ModelCost",
@@ -49,9 +58,13 @@ __all__ = [
     "Options",
     "OstinatoError",
     "PermissionAsked",
+    "PreventStop",
     "QueryEngine",
     "QueryResult",
     "Result",
+    "StopFailed",
+    "StopHook",
+    "Stopping",
     "Terminal",
     "Tool",
     "ToolContext",

@@ -185,6 +185,8 @@ class _Maker:
             jitter=random.random,
             shorten=shortening.overflow,
             strip_media=shortening.media,
+            stop_hooks=tuple(self._options.stop_hooks),
+            stop_failure_hooks=tuple(self._options.stop_failure_hooks),
         )
         return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
 

@@ -5,6 +5,8 @@ limit of zero would be a turn.
 """
 
 import math
+from collections.abc import Sequence
+from typing import cast
 
 from ostinato.engine.options import PERMISSION_MODES, Options
 from ostinato.engine.thinking import check_wish
@@ -13,6 +15,7 @@ from ostinato.errors import UsageError
 LISTS = ("allowed_tools", "disallowed_tools", "add_dirs", "fallback_models")
 COUNTS = ("max_turns", "max_output_tokens", "max_total_tokens")
 AMOUNTS = ("max_budget_usd", "timeout_s")
+FUNCTIONS = ("stop_hooks", "stop_failure_hooks")
 
 
 def check_options(options: Options) -> None:
@@ -23,6 +26,8 @@ def check_options(options: Options) -> None:
                 f"`{name}` is one text where a list belongs",
                 hint=f"write `{name}=[{getattr(options, name)!r}]`",
             )
+    for name in FUNCTIONS:
+        _check_functions(name, getattr(options, name))
     for name in COUNTS:
         _check_count(name, getattr(options, name))
     for name in AMOUNTS:
@@ -38,6 +43,14 @@ def check_mode(mode: str) -> None:
     if mode not in PERMISSION_MODES:
         modes = ", ".join(f"`{known}`" for known in PERMISSION_MODES)
         raise UsageError(f"there is no permission mode `{mode}`", hint=f"modes are {modes}")
+
+
+def _check_functions(name: str, value: object) -> None:
+    if isinstance(value, Sequence) and all(callable(one) for one in cast("Sequence[object]", value)):
+        return
+    raise UsageError(
+        f"`{name}` is {value!r}", hint=f"it takes a list of async functions: `{name}=[my_function]`"
+    )
 
 
 def _check_count(name: str, value: object) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from ostinato.engine.thinking import ThinkingWish
 from ostinato.ports import Effort, Model
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
+from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Options(msgspec.Struct, frozen=True):
     start; `timeout_s` counts the time while a query runs.
     `thinking` and `effort` say how much the model shall think; what it cannot be told of is named in the notices.
     `fallback_models` are kept for when the chosen model gives out; nothing goes on with them yet.
+    `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
+    `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is
     the user's own command, run without a question unless a rule denies it; only for where a person types it.
@@ -118,6 +121,8 @@ class Options(msgspec.Struct, frozen=True):
     thinking: ThinkingWish | None = None
     effort: Effort | None = None
     fallback_models: Sequence[str] = ()
+    stop_hooks: Sequence[StopHook] = ()
+    stop_failure_hooks: Sequence[StopFailureHook] = ()
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     on_notice: Callable[[str], None] = _tells_nobody
@@ -157,6 +162,8 @@ class QueryOptions(TypedDict, total=False):
     thinking: ThinkingWish | None
     effort: Effort | None
     fallback_models: Sequence[str]
+    stop_hooks: Sequence[StopHook]
+    stop_failure_hooks: Sequence[StopFailureHook]
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
     on_notice: Callable[[str], None]

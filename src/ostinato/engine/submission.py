@@ -19,6 +19,7 @@ from ostinato.engine.result_account import ResultAccount
 from ostinato.engine.slash.reply import Expanded, NextStep, NotACommand, SlashReply
 from ostinato.engine.talk import Running, Talk
 from ostinato.engine.thinking import thinking_for
+from ostinato.engine.token_target import target_reminder, target_tokens
 from ostinato.engine.written import WrittenRecords
 from ostinato.events import CommandLifecycle, Event, Result, StreamEvent, SystemEvent, Terminal
 from ostinato.loop.abort import AbortSignal
@@ -26,7 +27,7 @@ from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import QueryParams
 from ostinato.loop.run import Run, internal_error
 from ostinato.loop.turn import QueryNotes
-from ostinato.messages import SystemMessage, user_prompt
+from ostinato.messages import Reminder, SystemMessage, attachment_message, user_prompt
 from ostinato.ports import QuerySource, QueryTracking
 from ostinato.records import Record
 from ostinato.state import ToolUseContext
@@ -141,12 +142,16 @@ class Submission:
         """Write the prompt, then what it mentions, then run: a crash from here on leaves a session that can go on."""
         before = self._talk.history.view()
         self._write(user_prompt(self._prompt.uuid, text))
+        target = target_tokens(mentioned_in)
+        if target is not None:
+            told = Reminder("token_target", target_reminder(target))
+            self._write(attachment_message(self._new_uuid(), told))
         mentioned = partial(parts.deps.mentions, mentioned_in, before)
         for message in await unless_aborted(self._abort, mentioned, otherwise=()):
             self._write(message)
         deps = replace(parts.deps, journal=self._written, queue=self._talk.parts.deps.queue)
         self._account.model = parts.chosen.facts.id
-        run = Run(self._params(parts), deps)
+        run = Run(self._params(parts, target), deps)
         self._run = run
         if self._talk.running is not None:
             self._talk.running.run = run
@@ -156,7 +161,7 @@ class Submission:
         self._talk.parts.place.journal.write(record)
         self._talk.history = self._talk.history.append(record)
 
-    def _params(self, parts: Parts) -> QueryParams:
+    def _params(self, parts: Parts, target: int | None) -> QueryParams:
         setting = parts.setting
         context = ToolUseContext(
             tools=setting.tools,
@@ -176,6 +181,7 @@ class Submission:
             max_output_tokens_override=setting.max_output_tokens,
             config=setting.config,
             started_for=(self._prompt.uuid,) if self._is_queued else (),
+            target_tokens=target,
         )
 
     # -------------------------------------------------------------------------------------------- the end
