@@ -19,7 +19,9 @@ MAX_SHOWN: Final = 10
 _HEAD_LINES: Final = 3
 _TAIL_LINES: Final = 5
 _DIFF_LINES: Final = 60
-_TARGET_CHARACTERS: Final = 2_000
+_TARGET_CHARACTERS: Final = 300
+"""Of a call or a line of its output; a question shows the whole."""
+
 _OUTPUT_TOOLS: Final = frozenset({"Bash"})
 """Whose output a person wants to see; of others a count tells enough."""
 
