@@ -12,6 +12,9 @@ SOURCE = ROOT / "src" / "ostinato"
 HOST_ONLY = frozenset({"trio"})
 """Imported where it is the running event loop, so that it is there already."""
 
+DISTRIBUTIONS = {"markdown_it": "markdown_it_py"}
+"""Imported under another name than they are installed by."""
+
 
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -35,6 +38,6 @@ def test_every_import_is_of_this_package_the_standard_library_or_a_declared_depe
         f"{file.relative_to(ROOT)}: {name}"
         for file in SOURCE.rglob("*.py")
         for name in imported(file)
-        if name not in known
+        if DISTRIBUTIONS.get(name, name) not in known
     }
     assert not undeclared
