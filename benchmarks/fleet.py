@@ -1,4 +1,4 @@
-"""A thousand conversations in one process: what each keeps in memory at rest, and what their queries cost.
+"""A thousand engines in one process: what each keeps in memory at rest, and what their queries cost.
 
 `python -m benchmarks.fleet [--full]`. Memory is taken in processes of their own (`python -m benchmarks.fleet rest N`), after
 each conversation has answered one prompt with one tool call, its session file open. The floor of the queries is a loop on
@@ -69,9 +69,7 @@ def rest_kb(count: int) -> float:
 def memory(rounds: int) -> list[Figure]:
     few, many = alternate(rounds, lambda: rest_kb(FEW), lambda: rest_kb(MANY))
     detail = f"{MANY:,}: {many / 1024:.0f} MB, {FEW}: {few / 1024:.0f} MB"
-    return [
-        Figure("memory of a conversation at rest", (many - few) / (MANY - FEW), "kB", REST_LIMIT_KB, detail)
-    ]
+    return [Figure("memory of an engine at rest", (many - few) / (MANY - FEW), "kB", REST_LIMIT_KB, detail)]
 
 
 # ------------------------------------------------------------------------------------------------ CPU

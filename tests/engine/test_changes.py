@@ -1,5 +1,7 @@
 """Model, mode and session of a conversation can change while it lives; what was said stays, and the accounts add up."""
 
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -227,6 +229,22 @@ async def test_messages_can_be_asked_for_from_a_point_on_and_while_a_query_runs(
 
 
 # ------------------------------------------------------------------------------------------------ the end
+
+
+async def test_a_closed_engine_is_gone_at_once_and_never_waits_for_the_collector():
+    desk = Desk(ScriptedModel(Reply(call("Look", "t1")), Reply(say("a"))), tools=[fake_tool("Look")])
+    engine = await desk.engine()
+    await submitted(engine)
+    await engine.clear()
+    engine.queue.put("waits")
+    await engine.aclose()
+    gone = weakref.ref(engine)
+    gc.disable()
+    try:
+        del engine
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_a_closed_engine_gives_everything_back_and_takes_nothing_more():
