@@ -162,17 +162,6 @@ def test_a_file_is_shown_without_line_numbers_which_a_small_model_copies() -> No
     assert "\nif x:\n    y\t3" in told
 
 
-def test_a_command_that_succeeds_in_silence_is_told_as_ok_and_no_other() -> None:
-    def told(result: str, *, is_error: bool = False) -> str:
-        looked = called("Bash", result, is_error=is_error, command="x")
-        return chat(request(user(Text("t")), *looked))[-1]["content"]
-
-    assert "gave:\nok\n" in told("[no output]")
-    assert "gave:\nok\n" in told("")
-    assert "ok" not in told("[no output]\n[exit code 1]")
-    assert "ok" not in told("[no output]", is_error=True)
-
-
 def test_each_result_is_followed_by_the_task_of_its_own_time() -> None:
     look = called("Look", "x", where="a")
     turns = chat(request(user(Text("first")), *look, assistant(Text("ok")), user(Text("second")), *look))

@@ -246,6 +246,27 @@ def test_invalid_arguments_do_not_change_the_order_of_calls():
             [Text("hi")],
             id="what the server does on its own account",
         ),
+        pytest.param(
+            (
+                wire.done(0, **wire.message(0, "hi")),
+                wire.done(0, **wire.message(0, "hi")),
+                wire.done(1, **wire.function_call(1, arguments="{}")),
+                wire.done(1, **wire.function_call(1, arguments="{}")),
+                wire.ended(output=[wire.message(0, "hi"), wire.function_call(1, arguments="{}")]),
+            ),
+            [Text("hi"), ToolUse("call_1", "Read", {})],
+            id="everything said twice",
+        ),
+        pytest.param(
+            (
+                wire.added(0, **wire.function_call(0, status="in_progress")),
+                wire.text("hi", 0),
+                wire.done(0, **wire.function_call(0, arguments="{}")),
+                wire.ended(),
+            ),
+            [ToolUse("call_0", "Read", {}), Text("hi")],
+            id="text under the index of a call",
+        ),
     ],
 )  # fmt: skip
 def test_what_servers_leave_out_or_get_wrong(

@@ -97,6 +97,16 @@ async def test_every_wire_can_do_without(names: tuple[str, ...], adapter: type[A
         await model.aclose()
 
 
+async def test_an_account_that_gets_no_summaries_keeps_its_effort():
+    message = "Your organization must be verified to generate reasoning summaries."
+    error = {"message": message, "code": "unsupported_value", "param": "reasoning.summary"}
+    with StrictServer(HttpError(400, {"error": error}), Reply(say("hi"))) as server:
+        model = OpenAIResponsesModel(facts("openai", thinking_form="effort"), base_url=server.url)
+        assert len(await sent_until_it_works(model, server)) == 2
+        await model.aclose()
+        assert server.requests[-1].body["reasoning"] == {"effort": "medium"}
+
+
 @pytest.mark.parametrize("names", [("tools",), ("max_tokens", "max_completion_tokens"), ("store",)])
 async def test_what_carries_meaning_or_was_given_up_already_is_an_error_that_stays(names: tuple[str, ...]):
     adapter: type[AnyModel] = OpenAIResponsesModel if names == ("store",) else OpenAIChatModel

@@ -217,7 +217,7 @@ class AnthropicReply:
             return self._text(wire.index, delta.text)
         if delta.partial_json is not None:
             block = self._blocks.get(wire.index)
-            if block is None or not delta.partial_json:
+            if block is None or block.type != "tool_use" or not delta.partial_json:
                 return []
             block.parts.append(delta.partial_json)
             return [InputJsonDelta(block.index, delta.partial_json)]
@@ -238,12 +238,14 @@ class AnthropicReply:
                 *self._open(wire_index, block, BlockStart(block.index, "text")),
                 TextDelta(block.index, text),
             ]
+        if block.type != "text":
+            return []
         block.parts.append(text)
         return [TextDelta(block.index, text)]
 
     def _thinking(self, wire_index: int, thinking: str | None) -> list[AnyModelEvent]:
         block = self._blocks.get(wire_index)
-        if block is None or not thinking:
+        if block is None or block.type != "thinking" or not thinking:
             return []
         block.parts.append(thinking)
         return [ThinkingDelta(block.index, thinking)]

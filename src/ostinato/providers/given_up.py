@@ -14,7 +14,8 @@ OTHER_NAMES: Mapping[str, str] = MappingProxyType({
 
 
 class GivenUp:
-    """What one model's requests do without. `optional` may be left out; what has another name goes under that."""
+    """What one model's requests do without. `optional` may be left out (`a.b` is the field `b` of `a`); what has another
+    name goes under that."""
 
     def __init__(self, optional: frozenset[str]) -> None:
         self._optional = optional
@@ -25,12 +26,12 @@ class GivenUp:
 
     def give_up(self, name: str) -> bool:
         """Whether the next request will be another one."""
-        top = name.partition(".")[0]
-        if top in self._names or (top not in self._optional and top not in OTHER_NAMES):
+        wanted = name if name in self._optional else name.partition(".")[0]
+        if wanted in self._names or (wanted not in self._optional and wanted not in OTHER_NAMES):
             return False
-        if OTHER_NAMES.get(top) in self._names:
+        if OTHER_NAMES.get(wanted) in self._names:
             return False  # neither name is taken: there is nothing left to try
-        self._names.add(top)
+        self._names.add(wanted)
         return True
 
     def name_of(self, name: str) -> str:

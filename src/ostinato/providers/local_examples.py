@@ -31,7 +31,7 @@ class Example:
 ADDITION = Example(
     "Add size = 3 to box.py.",
     (
-        Step("Bash", {"command": "echo 'size = 3' >> box.py"}, "ok, nothing printed"),
+        Step("Bash", {"command": "echo 'size = 3' >> box.py; cat box.py"}, "depth = 1\nsize = 3"),
         Step("done", {"answer": "Added size."}),
     ),
 )

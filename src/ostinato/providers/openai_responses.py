@@ -122,6 +122,7 @@ class OpenAIResponsesReply:
         self._items: dict[int, OpenItem] = {}  # by the wire's index
         self._place_of: dict[str, int] = {}  # by the item's id, for servers whose indexes stay away
         self._done_calls: set[str] = set()
+        self._done_items: set[tuple[str, str]] = set()  # kinds and ids
         self._unreadable: list[OpenBlock] = []
         self._next_index = 0
         self._next_place = 0
@@ -259,34 +260,36 @@ class OpenAIResponsesReply:
         return opened
 
     def _find(self, wire: WireEvent, kind: str, into: list[AnyModelEvent]) -> OpenItem:
-        """The item that a delta belongs to: by index, then by id, then the last one of its kind, else a new one."""
-        opened = self._items.get(wire.output_index) if wire.output_index is not None else None
-        if opened is None and wire.item_id:
-            opened = self._items.get(self._place_of.get(wire.item_id, -1))
-        if opened is None:
-            opened = next((one for one in reversed(self._items.values()) if one.item.type == kind), None)
-        if opened is None:
-            self._begin(wire.response, into)
-            opened = self._add(self._next_place, WireItem(kind, wire.item_id), into)
-        return opened
+        """The item that a delta belongs to, a new one if there is none."""
+        place = self._place(kind, wire.output_index, wire.item_id)
+        if place is not None:
+            return self._items[place]
+        self._begin(wire.response, into)
+        return self._add(self._next_place, WireItem(kind, wire.item_id), into)
+
+    def _place(self, kind: str, index: int | None, item_id: str | None) -> int | None:
+        """Where an item of this kind is open: by the wire's index, then by id, then the last one."""
+        for place in (index, self._place_of.get(item_id or "")):
+            if place in self._items and self._items[place].item.type == kind:
+                return place
+        return next((place for place in reversed(self._items) if self._items[place].item.type == kind), None)
 
     def _item_done(self, wire: WireEvent, into: list[AnyModelEvent]) -> None:
         item = wire.item or WireItem()
-        place = wire.output_index if wire.output_index in self._items else self._place_of.get(item.id or "")
-        if place is None or place not in self._items:
-            place = self._last_place(item.type)
+        place = self._place(item.type, wire.output_index, item.id)
         if place is None:
+            if item.id and (item.type, item.id) in self._done_items:
+                return  # said twice
             self._begin(wire.response, into)
-            place = self._next_place if wire.output_index is None else wire.output_index
+            place = self._next_place
             self._add(place, item, into)
         self._finish(place, item, into)
-
-    def _last_place(self, kind: str) -> int | None:
-        return next((place for place in reversed(self._items) if self._items[place].item.type == kind), None)
 
     def _finish(self, place: int, item: WireItem, into: list[AnyModelEvent]) -> None:
         """The item is done: `item` is its final form, and outranks what streamed of it."""
         opened = self._items.pop(place)
+        if item.id:
+            self._done_items.add((item.type, item.id))
         match item.type:
             case "message":
                 self._finish_message(opened, item, into)

@@ -32,7 +32,14 @@ from ostinato.providers.openai_wire import ERROR_PREFIX
 MIN_OUTPUT_TOKENS = 16
 """The service refuses a smaller limit."""
 
-OPTIONAL = frozenset({"temperature", "reasoning", "include", "parallel_tool_calls", "prompt_cache_key"})
+OPTIONAL = frozenset({
+    "temperature",
+    "reasoning",
+    "reasoning.summary",
+    "include",
+    "parallel_tool_calls",
+    "prompt_cache_key",
+})
 """Parameters that a request can do without. `store` is none of them: left out, the service would keep what was said."""
 
 MAX_KEYED_BYTES = 64 * 1024
@@ -176,11 +183,28 @@ class ResponsesBodies:
         key = _cache_key(system, tools, items[0] if items else b"")
         parts += [
             b',"%s":%s' % (name.encode(), value)
-            for name, value in _optional(request, self._facts, key, has_tools=bool(tools))
+            for name, value in self._optional(request, key, has_tools=bool(tools))
             if name not in self.given_up
         ]
         parts.append(b',"stream":true}' if request.wants_stream else b',"stream":false}')
         return b"".join(parts)
+
+    def _optional(
+        self, request: ModelRequest, cache_key: bytes, *, has_tools: bool
+    ) -> Iterator[tuple[str, bytes]]:
+        """Parameters that a request can do without. Models that think are asked for what they thought, encrypted, so that
+        it can go back; its summaries are given to some accounts only."""
+        if request.temperature is not None and self._facts.takes_temperature:
+            yield "temperature", encode(request.temperature)
+        effort = effort_name(request.thinking.budget_tokens)
+        if self._facts.thinking_form != "none":
+            if effort:
+                summary = {} if "reasoning.summary" in self.given_up else {"summary": "auto"}
+                yield "reasoning", encode({"effort": effort, **summary})
+            yield "include", b'["reasoning.encrypted_content"]'
+        if has_tools:
+            yield "parallel_tool_calls", b"true"
+        yield "prompt_cache_key", b'"%s"' % cache_key
 
     def _encode_message(self, message: RequestMessage) -> bytes:
         """One message of ours as items of the wire, joined by commas; nothing if it says nothing here."""
@@ -188,23 +212,6 @@ class ResponsesBodies:
             _assistant_items(message, self._facts) if message.role == "assistant" else _user_items(message)
         )
         return b",".join(encode(item) for item in items)
-
-
-def _optional(
-    request: ModelRequest, facts: ModelFacts, cache_key: bytes, *, has_tools: bool
-) -> Iterator[tuple[str, bytes]]:
-    """Parameters that a request can do without. Models that think are asked for what they thought, encrypted, so that it
-    can go back."""
-    if request.temperature is not None and facts.takes_temperature:
-        yield "temperature", encode(request.temperature)
-    effort = effort_name(request.thinking.budget_tokens)
-    if facts.thinking_form != "none":
-        if effort:
-            yield "reasoning", encode({"effort": effort, "summary": "auto"})
-        yield "include", b'["reasoning.encrypted_content"]'
-    if has_tools:
-        yield "parallel_tool_calls", b"true"
-    yield "prompt_cache_key", b'"%s"' % cache_key
 
 
 def _cache_key(*beginning: bytes) -> bytes:
