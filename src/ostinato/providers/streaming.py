@@ -175,7 +175,11 @@ class BatchReader:
             return True
         whole += chunk
         if len(whole) > MAX_REPLY_BYTES:
-            raise ModelError(f"the reply is larger than {MAX_REPLY_BYTES:,} bytes", kind="malformed_response")
+            raise ModelError(
+                f"the reply is larger than {MAX_REPLY_BYTES:,} bytes",
+                kind="malformed_response",
+                hint="check the base URL: no model says that much at once",
+            )
         return False
 
 
