@@ -1,0 +1,131 @@
+"""The editor on keys from a pipe: a question is answered by what is typed after it, and the draft survives everything."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import anyio
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+
+from ostinato.cli.editor import Editor
+from ostinato.cli.input_history import UnkeptHistory
+from ostinato.cli.prompt_line import Gesture
+from ostinato.cli.terminal_outbox import TerminalOutbox
+
+pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+class Idle:
+    """Implements `Deeds`: what was done."""
+
+    def __init__(self) -> None:
+        self.is_busy = False
+        self.done: list[str] = []
+        self.queued: list[str] = []
+
+    def interrupt(self) -> None:
+        self.done.append("interrupted")
+
+    def send_now(self, text: str) -> None:
+        self.done.append(f"sent now: {text}")
+
+    def take_back(self) -> str | None:
+        return self.queued.pop() if self.queued else None
+
+    def suspend(self) -> None:
+        self.done.append("suspended")
+
+
+class Desk:
+    """An editor, its keys, and what it handed on."""
+
+    def __init__(self, keys: PipeInput, output: int) -> None:
+        self.keys = keys
+        self.deeds = Idle()
+        self.taken: list[str | Gesture] = []
+        self.editor = Editor(
+            TerminalOutbox(output),
+            self.deeds,
+            lambda _columns, _rows: [""],
+            history=UnkeptHistory,
+            term="xterm",
+            has_colour=False,
+        )
+
+    async def until(self, *taken: str | Gesture) -> None:
+        with anyio.fail_after(10):
+            while self.taken != list(taken):
+                await anyio.lowlevel.checkpoint()
+
+
+@contextmanager
+def a_desk() -> Generator[Desk, None, None]:
+    output = os.open(os.devnull, os.O_WRONLY)
+    with create_pipe_input() as keys, create_app_session(input=keys):
+        yield Desk(keys, output)
+    os.close(output)
+
+
+async def test_what_was_typed_before_a_question_does_not_answer_it_and_comes_afterwards():
+    with a_desk() as desk:
+        answers: list[str | None] = []
+
+        async def ask() -> None:
+            answers.append(await desk.editor.ask("allow? "))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.editor.run, desk.taken.append)
+            await anyio.wait_all_tasks_blocked()
+            desk.keys.send_text("y\ry\r")  # it waits in the terminal when the question is put
+            tasks.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+            assert answers == []
+            desk.keys.send_text("n\r")
+            await desk.until("y", "y")
+            assert answers == ["n"]
+            desk.editor.leave()
+
+
+async def test_a_question_that_is_withdrawn_leaves_the_draft_as_it_was():
+    with a_desk() as desk:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.editor.run, desk.taken.append)
+            desk.keys.send_text("a draft")
+            await anyio.wait_all_tasks_blocked()
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as asking:
+                    asking.start_soon(desk.editor.ask, "allow? ")
+                    await anyio.wait_all_tasks_blocked()
+                    desk.keys.send_text("y")
+                    await anyio.wait_all_tasks_blocked()
+                    scope.cancel()
+            await anyio.wait_all_tasks_blocked()
+            desk.keys.send_text("!\r")
+            await desk.until("a draft!")
+            desk.editor.leave()
+
+
+async def test_ctrl_d_leaves_only_while_nothing_works():
+    with a_desk() as desk:
+        async with anyio.create_task_group() as tasks:
+            desk.deeds.is_busy = True
+            tasks.start_soon(desk.editor.run, desk.taken.append)
+            desk.keys.send_text("\x04still here\r")
+            await desk.until("still here")
+            desk.deeds.is_busy = False
+            desk.keys.send_text("\x04")
+            await desk.until("still here", Gesture.END)
+
+
+async def test_up_on_an_empty_line_takes_back_what_waits_and_then_goes_through_what_was_sent():
+    with a_desk() as desk:
+        desk.deeds.queued = ["waiting"]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.editor.run, desk.taken.append)
+            desk.keys.send_text("first\r\x1b[A!\r")
+            await desk.until("first", "waiting!")
+            desk.keys.send_text("\x1b[A\x1b[A\r")
+            await desk.until("first", "waiting!", "first")
+            desk.editor.leave()
