@@ -26,6 +26,8 @@ def said_in(body: bytes, headers: Mapping[str, str]) -> Said:
         decoded: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _page(body, header_id)
+    if isinstance(decoded, list):  # some wrap the refusal in a list of one
+        decoded = next(iter(cast("list[object]", decoded)), None)
     fields = _fields(decoded)
     inner = fields.get("error", fields)
     if isinstance(inner, str):
@@ -36,7 +38,7 @@ def said_in(body: bytes, headers: Mapping[str, str]) -> Said:
     )
     if isinstance(decoded, str):
         text = decoded
-    kind, code = _first_text(details, ("type",)), _first_text(details, ("code",))
+    kind, code = _first_text(details, ("type", "status")), _first_text(details, ("code",))
     return Said(
         _shortened(text or (body.decode("utf-8", "replace") if fields else "")),
         code if code and not code.isdigit() else kind,
