@@ -24,14 +24,16 @@ from ostinato.tool import Tool
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def problems(messages: Sequence[RequestMessage]) -> tuple[str, ...]:
-    """What is wrong with these messages as a request; empty if nothing is."""
+def problems(messages: Sequence[RequestMessage], *, continues_reply: bool = False) -> tuple[str, ...]:
+    """What is wrong with these messages as a request; empty if nothing is. Only a request that asks a paused reply to go on
+    (`continues_reply`) may end with the assistant's message.
+    """
     found: list[str] = []
     if not messages:
         return ("there is no message",)
     if messages[0].role != "user":
         found.append("messages.0: the first message must be the user's")
-    if messages[-1].role != "user":
+    if messages[-1].role != "user" and not continues_reply:
         found.append(f"messages.{len(messages) - 1}: the last message must be the user's")
     seen: set[str] = set()
     for index, message in enumerate(messages):

@@ -112,7 +112,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out.
 
     `wants_stream` False asks for the reply in one piece: the same events come, all at once at its end. It is the way out
-    when streaming fails.
+    when streaming fails. `continues_reply`: the last message is the assistant's, a reply that the provider paused
+    and now goes on with.
     """
 
     model: str
@@ -125,6 +126,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     temperature: float | None = None
     thinking: Thinking = NO_THINKING
     wants_stream: bool = True
+    continues_reply: bool = False
 
 
 class Prices(msgspec.Struct, frozen=True):

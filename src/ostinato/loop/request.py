@@ -1,8 +1,10 @@
 """The request of one pass: view, prompt and tools put together; the same for the same history, byte for byte."""
 
 from ostinato.loop.deps import QueryParams
+from ostinato.messages import AssistantMessage
 from ostinato.normalise.normaliser import Normaliser
-from ostinato.ports import ModelRequest, ToolSchema
+from ostinato.normalise.repairing import MAX_REPAIR_LEVEL
+from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
 from ostinato.state import State
 from ostinato.tool import Tool
 
@@ -24,13 +26,36 @@ class RequestBuilder:
     def __init__(self, params: QueryParams) -> None:
         self._settings = params.settings
         self._max_output_tokens = params.max_output_tokens_override
-        self._normaliser = Normaliser(params.tool_use_context.model, strict=params.config.normalise_strictly)
+        self._is_strict = params.config.normalise_strictly
+        self._model = params.tool_use_context.model
+        self._normaliser = Normaliser(self._model, strict=self._is_strict)
         self._tools: tuple[Tool, ...] | None = None
         self._schemas: tuple[ToolSchema, ...] = ()
+
+    def knows_call(self, call_id: str) -> bool:
+        """Whether the history of the last request has a call with this id."""
+        return self._normaliser.knows_call(call_id)
+
+    def next_repair(self, state: State) -> int | None:
+        """The lowest level above the state's own at which the request would be another one; None if there is none."""
+        now = self._messages(state, state.bounds.repairs)
+        levels = range(state.bounds.repairs + 1, MAX_REPAIR_LEVEL + 1)
+        return next((level for level in levels if self._messages(state, level) != now), None)
+
+    def _messages(self, state: State, repair_level: int) -> list[RequestMessage]:
+        return self._normaliser.request_messages(
+            state.messages,
+            self._settings.user_context,
+            continues_reply=_continues_reply(state),
+            repair_level=repair_level,
+        )
 
     def build(self, state: State) -> ModelRequest:
         """Raises IllegalHistory in strict mode."""
         context = state.tool_use_context
+        if self._model is not context.model:  # another one took over: what only the first can read is left out
+            self._model = context.model
+            self._normaliser = Normaliser(self._model, strict=self._is_strict)
         if self._tools is not context.tools:
             self._tools = context.tools
             self._schemas = tuple(
@@ -40,11 +65,20 @@ class RequestBuilder:
         return ModelRequest(
             model=context.model.id,
             system=self._settings.system,
-            messages=self._normaliser.request_messages(state.messages, self._settings.user_context),
+            messages=self._messages(state, state.bounds.repairs),
             tools=self._schemas,
             max_output_tokens=max_output_tokens(state, self._max_output_tokens),
             source=context.source,
             tracking=context.tracking,
             temperature=self._settings.temperature,
             thinking=context.thinking,
+            continues_reply=_continues_reply(state),
         )
+
+
+def _continues_reply(state: State) -> bool:
+    """A paused reply goes back as it came, with nothing behind it; only the model that paused it goes on in it."""
+    if state.transition is None or state.transition.reason != "pause_turn_resume":
+        return False
+    said = state.messages.tail[0] if state.messages.tail else None
+    return not isinstance(said, AssistantMessage) or said.model == state.tool_use_context.model.id

@@ -26,6 +26,7 @@ from ostinato.normalise.rendering import (
     rendered_user_blocks,
     without_trailing_thinking,
 )
+from ostinato.normalise.repairing import repaired_messages
 from ostinato.ports import ModelFacts, RequestMessage
 
 MAX_MEDIA = 100
@@ -44,10 +45,20 @@ class Normaliser:
         self._closed: list[Message] | None = None
         self._consumed = 0
         self._fold = _Fold(facts)
+        self._known_calls: set[str] = set()
         self._first: tuple[RequestMessage, str, RequestMessage] | None = None
 
-    def request_messages(self, history: History, user_context: str = "") -> list[RequestMessage]:
-        """What to send for this history. Raises IllegalHistory in strict mode if anything had to be repaired."""
+    def request_messages(
+        self,
+        history: History,
+        user_context: str = "",
+        *,
+        continues_reply: bool = False,
+        repair_level: int = 0,
+    ) -> list[RequestMessage]:
+        """What to send for this history. `continues_reply`: its last message is a paused reply, which then stands last.
+        `repair_level`: see `repairing.py`. Raises IllegalHistory in strict mode if anything had to be repaired unasked.
+        """
         if self._closed is not history.closed or self._consumed > history.closed_length:
             self._closed, self._consumed, self._fold = history.closed, 0, _Fold(self._facts)
         for index in range(self._consumed, history.closed_length):
@@ -56,13 +67,19 @@ class Normaliser:
         fold = self._fold.fork()
         for message in history.tail:
             fold.push(message)
-        messages = self._with_context(fold.finish(), user_context)
-        if self._strict and fold.repairs:
+        self._known_calls = fold.seen_calls
+        finished = repaired_messages(fold.finish(continues_reply=continues_reply), repair_level)
+        messages = self._with_context(finished, user_context)
+        if self._strict and fold.repairs and not repair_level:
             raise IllegalHistory(tuple(fold.repairs))
-        found = problems(messages) if self._strict else ()
+        found = problems(messages, continues_reply=continues_reply) if self._strict else ()
         if found:
             raise IllegalHistory(found)
         return messages
+
+    def knows_call(self, call_id: str) -> bool:
+        """Whether a call of the last request's history has this id."""
+        return call_id in self._known_calls
 
     def _with_context(self, messages: list[RequestMessage], user_context: str) -> list[RequestMessage]:
         """The first message with the context is the same object as long as neither changes."""
@@ -169,11 +186,11 @@ class _Fold:
             f"the call `{c}` has two results" for c in self.open_calls if answers.count(c) > 1
         )
 
-    def finish(self) -> list[RequestMessage]:
+    def finish(self, *, continues_reply: bool = False) -> list[RequestMessage]:
         self._close_assistant()
         self._close_user()
         messages = self.done
-        if messages and messages[-1].role == "assistant":
+        if messages and messages[-1].role == "assistant" and not continues_reply:
             messages.append(RequestMessage("user", (Text(CONTINUES),)))
         if messages and messages[0].role == "assistant":
             messages.insert(0, RequestMessage("user", (Text(CONTINUES),)))

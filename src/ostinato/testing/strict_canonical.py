@@ -13,7 +13,7 @@ from ostinato.ports import ModelFacts, ModelRequest, RequestMessage
 def request_problems(request: ModelRequest, facts: ModelFacts) -> tuple[str, ...]:
     """Every break of the rules, each named by place; empty for a legal request."""
     return (
-        *problems(request.messages),
+        *problems(request.messages, continues_reply=request.continues_reply),
         *_blank_results(request.messages),
         *tool_problems(request.tools),
         *_state_problems(request.messages, facts),

@@ -38,13 +38,16 @@ def why(error: ModelError | None) -> Why:
 
 
 class End(msgspec.Struct, frozen=True):
-    """Stop. `added` is written and shown before the `Terminal`, which also says `why`."""
+    """Stop. `added` is written and shown before the `Terminal`, which also says `why`. `quiet_edits` are written before; they
+    change what the model reads later and take nothing off a screen.
+    """
 
     reason: TerminalReason
     added: tuple[Message, ...] = ()
     why: Why = NO_REASON
     turn_count: int | None = None
     edits: tuple[AnyEdit, ...] = ()
+    quiet_edits: tuple[AnyEdit, ...] = ()
 
 
 Step = Next | End
