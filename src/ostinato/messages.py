@@ -250,6 +250,11 @@ def assistant_fragment(uuid: str, response_id: str, model: str, block: Assistant
     return AssistantMessage(uuid, response_id, model, (block,), (uuid,))
 
 
+def closing_fragment(uuid: str, response_id: str, model: str) -> AssistantMessage:
+    """Brings no block: it says of the response that it broke off after those that it has."""
+    return AssistantMessage(uuid, response_id, model, (), is_incomplete=True)
+
+
 def api_error_message(uuid: str, model: str, text: str) -> AssistantMessage:
     """The engine's own note that a model call failed; shown and stored, never sent."""
     return AssistantMessage(uuid, uuid, model, (Text(text),), (uuid,), is_error=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ostinato.messages import Message, Usage, UserMessage
+from ostinato.messages import NO_USAGE, Message, Usage, UserMessage
 
 QueuePriority = Literal["now", "next", "later"]
 """When a queued prompt is wanted: at once (it interrupts), after the tools that run, or when the query is over."""
@@ -104,13 +104,16 @@ class ResponseEnded(Fact, frozen=True, tag="response_ended"):
 
 
 class Attempt(Fact, frozen=True, tag="attempt"):
-    """One model request and what became of it; `outcome` is `ok`, or the kind of its error."""
+    """One model request and what became of it; `outcome` is `ok`, or the kind of its error. `usage` is what is known of a reply
+    that broke off; that of a complete one stands in its `ResponseEnded`.
+    """
 
     model: str
     outcome: str
     status: int | None = None
     request_id: str = ""
     message: str = ""
+    usage: Usage = NO_USAGE
 
 
 class ToolStarted(Fact, frozen=True, tag="tool_started"):

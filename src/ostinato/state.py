@@ -42,7 +42,8 @@ class QueryConfig:
 
     `streaming_tool_execution`: start a call when its block completes; otherwise after the reply, by `run_tools`.
     `sequential_tools`: one call at a time. `max_tool_concurrency`: 10, the field's cap (semantics §15).
-    `max_retries`: of one failing model call, beside its first try (semantics §13.1).
+    `max_retries`: of one failing model call, beside its first try: ten attempts in all (semantics §13.1).
+    `is_unattended`: nobody sees an error or can try again, so overload and rate limits are waited out, with signs of life.
     `max_stop_hook_blocks`: in a row; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
@@ -50,7 +51,8 @@ class QueryConfig:
     streaming_tool_execution: bool = True
     sequential_tools: bool = False
     max_tool_concurrency: int = 10
-    max_retries: int = 10
+    max_retries: int = 9
+    is_unattended: bool = False
     max_stop_hook_blocks: int = 8
     stop_hook_timeout_s: float = 600.0
     normalise_strictly: bool = False
@@ -91,7 +93,9 @@ class TokenTarget(msgspec.Struct, frozen=True):
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How often each bounded thing has happened in this query; `repairs` is the level at which its requests are repaired."""
+    """How often each bounded thing has happened in this query; `repairs` is the level at which its requests are repaired.
+    `incomplete` counts replies in a row that broke off and were kept.
+    """
 
     stop_hook_blocks: int = 0
     nudges: int = 0
@@ -101,6 +105,7 @@ class Bounds(msgspec.Struct, frozen=True):
     fallback_index: int = 0
     refills: int = 0
     malformed_calls: int = 0
+    incomplete: int = 0
     token_target: TokenTarget | None = None
 
 
@@ -154,9 +159,9 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class UsedTools(Recorded, frozen=True):
-    """Calls ran, each with one result. `incomplete`: the stream broke after the completed blocks."""
+    """Calls ran, each with one result. `broken_by`: the reply broke off after the completed blocks."""
 
-    incomplete: bool = False
+    broken_by: ModelError | None = None
 
 
 class Answered(Recorded, frozen=True):
@@ -185,7 +190,9 @@ class MediaRejected(Recorded, frozen=True):
 
 
 class Paused(Recorded, frozen=True):
-    """The provider wants the reply sent back unchanged to go on."""
+    """The provider wants the reply sent back unchanged to go on; `reply` is what it said so far, None for nothing."""
+
+    reply: AssistantMessage | None = None
 
 
 class Empty(Recorded, frozen=True):

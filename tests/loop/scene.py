@@ -18,6 +18,8 @@ from ostinato.loop.deps import (
     no_help,
     no_mentions,
 )
+from ostinato.loop.fallback import CoolDowns, Fallbacks, Substitute
+from ostinato.loop.model_call import RefreshAuth
 from ostinato.loop.query import events_of
 from ostinato.loop.run import Run
 from ostinato.messages import Message, user_prompt
@@ -63,6 +65,9 @@ class Scene:
     target_tokens: int | None = None
     source: QuerySource = SDK
     clock: FakeClock = field(default_factory=FakeClock)
+    others: Sequence[ScriptedModel] = ()
+    cool_downs: CoolDowns = field(default_factory=CoolDowns)
+    refresh_auth: RefreshAuth | None = None
     budget: Budget = NO_BUDGET
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
@@ -105,6 +110,10 @@ class Scene:
             stop_failure_hooks=self.stop_failure_hooks,
             shorten=self.shorten,
             strip_media=self.strip_media,
+            fallbacks=Fallbacks(
+                tuple(Substitute(other.facts, other.stream) for other in self.others), self.cool_downs
+            ),
+            refresh_auth=self.refresh_auth,
         )
 
     async def play(self) -> list[Event]:

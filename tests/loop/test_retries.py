@@ -88,9 +88,9 @@ async def test_a_failure_that_passes_is_waited_out_and_the_very_same_request_sen
 
 
 async def test_after_all_retries_the_error_is_shown_once():
-    played = scene(*(Fails(OVERLOADED) for _ in range(11)))
+    played = scene(*(Fails(OVERLOADED) for _ in range(10)))
     events = await played.play()
-    assert len(played.model.requests) == 11
+    assert len(played.model.requests) == 10
     assert played.terminal.reason == "model_error"
     assert len([e for e in events if isinstance(e, AssistantEvent) and e.message.is_error]) == 1
 
@@ -185,11 +185,11 @@ async def test_once_a_call_with_side_effects_has_begun_the_reply_is_kept_and_the
     assert results == ["t1"]
 
 
-async def test_after_two_broken_replies_the_third_is_asked_for_in_one_piece():
+async def test_after_three_broken_replies_the_fourth_is_asked_for_in_one_piece():
     cut = Cut(Reply(say("half")), after_events=2)
-    played = scene(cut, cut, Reply(say("whole")))
+    played = scene(cut, cut, cut, Reply(say("whole")))
     await played.play()
-    assert [request.wants_stream for request in played.model.requests] == [True, True, False]
+    assert [request.wants_stream for request in played.model.requests] == [True, True, True, False]
 
 
 async def test_usage_is_that_of_all_attempts():

@@ -1,11 +1,12 @@
 """The model call of a turn: stream it, show it, start its tools, and send it again when it failed; how it ended is a value.
 
-An attempt that broke is taken back whole and made again as long as no tool with side effects has started; else what was
-completed stays. Going on with another model comes here too; today there is none.
+An attempt that broke is taken back whole and made again, with another model where the first gave out, as long as no tool with
+side effects has started; else what was completed stays, and the next pass goes on from there.
 """
 
 from collections.abc import Sequence
 from functools import partial
+from typing import assert_never
 
 import msgspec
 from anyio.abc import TaskGroup
@@ -15,29 +16,36 @@ from ostinato.errors import ModelError
 from ostinato.events import (
     AnyModelEvent,
     AssistantEvent,
+    Denial,
     RequestStart,
     ResponseUsage,
     StreamEvent,
     SystemEvent,
 )
 from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.attempt_notices import (
+    fallback_notice,
+    heartbeat_notice,
+    kept_notice,
+    no_fallback_notice,
+    retry_notice,
+    with_reset_time,
+)
 from ostinato.loop.budget import BudgetSpent
 from ostinato.loop.deps import Deps
 from ostinato.loop.executor import StreamingToolExecutor
+from ostinato.loop.failures import Again, Failures, GiveUp, NextTry, WithNewKey, WithOtherModel
+from ostinato.loop.fallback import next_model, taken_over
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.model_call import CallModel
 from ostinato.loop.reply import Reply
-from ostinato.loop.retry_policy import (
-    STREAM_FAILURES,
-    WHOLE_AFTER,
-    in_one_piece,
-    shortened,
-    wait_before_retry_s,
-)
-from ostinato.messages import NO_USAGE, AssistantMessage, ToolUse, Usage, notice_message
+from ostinato.loop.request import RequestBuilder
+from ostinato.loop.retry_policy import pieces_of
+from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolUse, Usage, closing_fragment
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
 from ostinato.records import Attempt, ResponseEnded, Retract
-from ostinato.state import QueryConfig, State, ToolUseContext
+from ostinato.state import QueryConfig, State
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -68,59 +76,154 @@ AttemptEnd = Finished | Broke | Interrupted | Unaffordable
 
 class Attempts:
     """Calls the model for one turn, until a reply is whole or nothing more may be tried. `reply` and `executor` are those of the
-    newest attempt; nothing here outlives the turn.
+    newest attempt, `state` has the model that was asked last; nothing here outlives the turn.
     """
 
     def __init__(
-        self, tasks: TaskGroup, deps: Deps, context: ToolUseContext, config: QueryConfig, ledger: Ledger
+        self,
+        tasks: TaskGroup,
+        deps: Deps,
+        state: State,
+        config: QueryConfig,
+        ledger: Ledger,
+        requests: RequestBuilder,
     ) -> None:
+        self.state = state
         self._tasks = tasks
         self._deps = deps
-        self._context = context
         self._config = config
         self._ledger = ledger
+        self._requests = requests
+        self._failures = Failures(deps, config)
         self._past_usage = NO_USAGE
-        self._failures = 0
-        self._cuts = 0
-        self._has_shortened = False
+        self._past_denials: list[Denial] = []
+        self._abort = state.tool_use_context.abort
         self._begin()
 
     def _begin(self) -> None:
-        self.reply = Reply(self._context.model.id)
-        self.executor = StreamingToolExecutor(
-            self._tasks, self._context, self._deps, self._ledger, self._config
-        )
+        context = self.state.tool_use_context
+        self.reply = Reply(context.model.id, knows_call=self._requests.knows_call)
+        self.executor = StreamingToolExecutor(self._tasks, context, self._deps, self._ledger, self._config)
 
     @property
     def usage(self) -> Usage:
         """What all attempts together are known to have used."""
         return self._past_usage.plus(self.reply.usage)
 
+    @property
+    def denials(self) -> list[Denial]:
+        """Those of attempts that were taken back too: somebody said no."""
+        return [*self._past_denials, *self.executor.denials]
+
     def cancel(self) -> None:
         """End the calls of the newest attempt, synchronously."""
         self.executor.cancel()
 
-    async def call_model(self, request: ModelRequest, state: State) -> AttemptEnd:
-        """`request` is built from `state`. After a failure that may pass it is sent again, unless a tool with side effects has
-        started; what the failed attempt said and found is then taken back.
+    async def call_model(self) -> AttemptEnd:
+        """After a failure that may pass the request is sent again, or another model takes over, unless a tool with side effects
+        has started; what the failed attempt said and found is then taken back.
         """
+        request = await self._first_request()
         wanted = request.max_output_tokens
-        end = await self._attempt(request, state)
-        while isinstance(end, Broke) and (again := self._next_try(request, end.error)) is not None:
-            request, wait_s = again
-            self._take_back()
-            if not await self._waited(end.error, wait_s):
-                return Interrupted()
-            end = await self._attempt(request, state)
+        end = await self._attempt(request)
+        while isinstance(end, Broke) and self._abort.reason is None:
+            following = self._failures.next_try(request, self.state, end.error)
+            if self.executor.has_side_effects:
+                return await self._kept(end, following)
+            again = await self._prepared(request, end.error, following)
+            if not isinstance(again, ModelRequest):
+                return again
+            request = again
+            end = await self._attempt(request)
         if isinstance(end, Finished):
             return replace(end, is_shortened=end.max_output_tokens < wanted)
         return end
 
-    async def _attempt(self, request: ModelRequest, state: State) -> AttemptEnd:
+    async def _first_request(self) -> ModelRequest:
+        """From the model of the query, unless it is to be left alone and another can take over."""
+        request = self._requests.build(self.state)
+        context, chain, now_s = (
+            self.state.tool_use_context,
+            self._deps.fallbacks,
+            self._deps.clock.monotonic_s(),
+        )
+        left_s = chain.cool_downs.left_s(context.model, now_s)
+        if left_s <= 0 or context.source.is_background:
+            return request
+        choice = next_model(chain, self.state, request, now_s)
+        if choice.index is None:
+            return request
+        why = f"it is to be left alone for another {left_s:.0f} s"
+        await self._take_over(WithOtherModel(choice.index, choice.skipped), why)
+        return self._requests.build(self.state)
+
+    async def _prepared(
+        self, request: ModelRequest, error: ModelError, following: NextTry
+    ) -> ModelRequest | AttemptEnd:
+        """The request to send next, everything before it being cleared away and waited for; else how the turn's call ends."""
+        match following:
+            case Again(again, wait_s):
+                self._take_back()
+                return again if await self._waited(error, wait_s, following.attempt) else Interrupted()
+            case WithNewKey():
+                self._take_back()
+                return request if await self._has_new_key() else await self._gave_up(error)
+            case WithOtherModel():
+                self._take_back()
+                await self._take_over(following, error.message)
+                return self._requests.build(self.state)
+            case GiveUp(skipped):
+                return await self._gave_up(error, skipped)
+            case _:
+                assert_never(following)
+
+    async def _has_new_key(self) -> bool:
+        refresh = self._deps.refresh_auth
+        return refresh is not None and await unless_aborted(self._abort, refresh, otherwise=False)
+
+    async def _gave_up(self, error: ModelError, skipped: tuple[str, ...] = ()) -> Broke:
+        if skipped:
+            model = self.state.tool_use_context.model
+            await self._tell(no_fallback_notice(self._deps.ids.uuid(), model, skipped))
+        self._close_reply()
+        return Broke(with_reset_time(error, self._deps.clock.now()))
+
+    def _close_reply(self) -> None:
+        """What is complete of a reply that broke off stays, marked as a part."""
+        reply = self.reply
+        if reply.assistant_messages:
+            self._ledger.record(closing_fragment(self._deps.ids.uuid(), reply.response_id, reply.model))
+
+    async def _kept(self, end: Broke, following: NextTry) -> Broke:
+        """The reply is closed as it is. The next pass goes on from there, with the other model if this one gave out."""
+        self._close_reply()
+        await self._tell(kept_notice(self._deps.ids.uuid(), end.error))
+        if isinstance(following, WithOtherModel):
+            await self._take_over(following, end.error.message)
+        elif isinstance(following, Again):
+            await self._waited(end.error, following.wait_s, following.attempt)
+        return end
+
+    async def _take_over(self, by: WithOtherModel, why: str) -> None:
+        substitute = self._deps.fallbacks.substitutes[by.index - 1]
+        left = self.state.tool_use_context.model
+        self.state = taken_over(self.state, by.index, substitute)
+        self._failures.forget()
+        if not self.executor.has_side_effects:
+            self._begin()
+        await self._tell(fallback_notice(self._deps.ids.uuid(), left, substitute.facts, why, by.skipped))
+
+    @property
+    def _call(self) -> CallModel:
+        index = self.state.bounds.fallback_index
+        return self._deps.call_model if index == 0 else self._deps.fallbacks.substitutes[index - 1].call_model
+
+    async def _attempt(self, request: ModelRequest) -> AttemptEnd:
         """One request, once. An abort cancels it at once, wherever it waits. The budget may shorten what the reply may say, or not
         allow the call.
         """
-        budget, model, reply = self._deps.budget, self._context.model, self.reply
+        state, reply = self.state, self.reply
+        budget, model = self._deps.budget, state.tool_use_context.model
         reply.previous_id = state.messages.open_response_id
         estimate = partial(request_tokens, request, state.messages)
         room = budget.reserve(model, estimate, request.max_output_tokens)
@@ -131,34 +234,13 @@ class Attempts:
         try:
             await self._ledger.emit(RequestStart(request.model, state.turn_count))
             end = await unless_aborted(
-                self._context.abort, lambda: self._streamed(request, reply), otherwise=Interrupted()
+                self._abort, lambda: self._streamed(request, reply), otherwise=Interrupted()
             )
         finally:
             budget.settle(room, model, reply.known_usage(estimate))
         self._note(request, reply, end)
         await self._ledger.show()
         return end
-
-    def _next_try(self, request: ModelRequest, error: ModelError) -> tuple[ModelRequest, float] | None:
-        """What to send after this failure, and how long to wait before; None if that is the end of it."""
-        if self.executor.has_side_effects or self._context.abort.reason is not None:
-            return None
-        if error.recover == "shrink_output":
-            smaller = None if self._has_shortened else shortened(request, error)
-            self._has_shortened = True
-            return None if smaller is None else (smaller, 0.0)
-        self._failures += 1
-        wait_s = wait_before_retry_s(
-            error,
-            self._failures,
-            self._context.source,
-            max_retries=self._config.max_retries,
-            jitter=self._deps.jitter(),
-        )
-        self._cuts = self._cuts + 1 if error.kind in STREAM_FAILURES else 0
-        if wait_s is None:
-            return None
-        return (in_one_piece(request) if self._cuts >= WHOLE_AFTER else request), wait_s
 
     def _take_back(self) -> None:
         """Nothing of the attempt stays in the history, nor on a screen: another one takes its place."""
@@ -170,27 +252,35 @@ class Attempts:
             edit = Retract(self._deps.ids.uuid(), (*said, *results.shown, *results.unseen))
             self._ledger.retract(edit, (*said, *results.shown))
         self._past_usage = self.usage
+        self._past_denials = self.denials
         self._begin()
 
-    async def _waited(self, error: ModelError, wait_s: float) -> bool:
-        """Tell the user, and wait; False once aborted."""
-        if wait_s > 0:
-            attempt, attempts = self._failures + 1, self._config.max_retries + 1
-            text = f"{error.message}; trying again in {wait_s:.1f} s (attempt {attempt} of {attempts})"
-            notice = notice_message(self._deps.ids.uuid(), "api_retry", text, level="warning")
-            await self._ledger.record_then_emit((notice, SystemEvent(notice)))
-        else:
-            await self._ledger.show()
-        return await unless_aborted(self._context.abort, partial(self._slept, wait_s), otherwise=False)
+    async def _tell(self, notice: SystemMessage) -> None:
+        await self._ledger.record_then_emit((notice, SystemEvent(notice)))
 
-    async def _slept(self, seconds: float) -> bool:
-        if seconds > 0:
-            await self._deps.clock.sleep(seconds)
+    async def _waited(self, error: ModelError, wait_s: float, attempt: int) -> bool:
+        """Tell the user, and wait; False once aborted."""
+        await self._ledger.show()
+        if wait_s <= 0:
+            return self._abort.reason is None
+        most = self._config.max_retries
+        uuid, shown = self._deps.ids.uuid(), min(attempt, most + 1)
+        await self._tell(retry_notice(uuid, error, wait_s, attempt=shown, max_retries=most))
+        return await unless_aborted(self._abort, partial(self._slept, error, wait_s), otherwise=False)
+
+    async def _slept(self, error: ModelError, wait_s: float) -> bool:
+        """Where nobody looks, a host may take a long silence for a hang: signs of life, which are not stored."""
+        left_s = wait_s
+        for piece_s in pieces_of(wait_s) if self._config.is_unattended else (wait_s,):
+            await self._deps.clock.sleep(piece_s)
+            left_s -= piece_s
+            if left_s > 0:
+                await self._ledger.emit(SystemEvent(heartbeat_notice(self._deps.ids.uuid(), error, left_s)))
         return True
 
     async def _streamed(self, request: ModelRequest, reply: Reply) -> AttemptEnd:
         try:
-            async with self._deps.call_model(request) as stream:
+            async with self._call(request) as stream:
                 async for batch in stream:
                     await self._take(batch, reply)
         except ModelError as error:
@@ -223,10 +313,23 @@ class Attempts:
                 self._ledger.record(Attempt(request.model, "ok"))
                 self._ledger.record(ended, shown)
             case Broke(error):
-                self._ledger.record(
-                    Attempt(request.model, error.kind, error.status, error.request_id, error.message)
-                )
+                self._note_part(request, reply, error.kind, error.status, error.request_id, error.message)
             case Interrupted():
-                self._ledger.record(Attempt(request.model, "aborted"))
+                self._note_part(request, reply, "aborted")
             case Unaffordable():
                 pass
+
+    def _note_part(
+        self,
+        request: ModelRequest,
+        reply: Reply,
+        outcome: str,
+        status: int | None = None,
+        request_id: str = "",
+        message: str = "",
+    ) -> None:
+        """What a reply that broke off is known to have used counts too, for the model that was asked."""
+        used = reply.usage
+        shown = None if used == NO_USAGE else ResponseUsage(reply.response_id, request.model, used, "")
+        attempt = Attempt(request.model, outcome, status, request_id, message, usage=used)
+        self._ledger.record(attempt, shown)

@@ -1,28 +1,21 @@
 """Everything the loop gets from outside. Nothing nondeterministic enters by another way, so tests can play any of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ostinato.errors import ModelError
-from ostinato.events import AnyModelEvent, Event
+from ostinato.events import Event
 from ostinato.history import History
 from ostinato.loop.budget import NO_BUDGET, Budget
+from ostinato.loop.fallback import Fallbacks
+from ostinato.loop.model_call import CallModel, RefreshAuth
 from ostinato.messages import Message
-from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelFacts, ModelRequest, Permissions
+from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelFacts, Permissions
 from ostinato.records import AnyEdit
 from ostinato.state import DEFAULT_CONFIG, ModelSettings, QueryConfig, ToolUseContext
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.submissions import QueuedPrompt
-
-
-class CallModel(Protocol):
-    """Sends one request and yields batches of model events; see `ports.Model.stream`."""
-
-    def __call__(
-        self, request: ModelRequest
-    ) -> AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]: ...
 
 
 class PrepareContext(Protocol):
@@ -133,6 +126,8 @@ class Deps:
     prefetch: Prefetch | None = None
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
+    fallbacks: Fallbacks = field(default_factory=Fallbacks)
+    refresh_auth: RefreshAuth | None = None
 
 
 @dataclass(frozen=True, slots=True)

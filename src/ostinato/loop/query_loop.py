@@ -73,7 +73,7 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
     await _announce(params.started_for, notes, ledger)
     while True:
         state = await _prepared(state, deps, ledger)
-        outcome = await take_turn(state, params, deps, ledger, requests, notes)
+        outcome, state = await take_turn(state, params, deps, ledger, requests, notes)
         step = await _step(state, outcome, params, deps, notes)
         ledger.edit(*step.edits)
         await ledger.record_then_emit(*all_shown(step.added))

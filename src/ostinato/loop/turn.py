@@ -54,27 +54,29 @@ class QueryNotes(msgspec.Struct):
 
 async def take_turn(
     state: State, params: QueryParams, deps: Deps, ledger: Ledger, requests: RequestBuilder, notes: QueryNotes
-) -> Outcome:
-    """Every call of the turn has exactly one result when this returns or raises; no task of it is left."""
-    context = state.tool_use_context
-    request = requests.build(state)
+) -> tuple[Outcome, State]:
+    """How the turn ended, and the state as it was: with another model, if one took over. Every call of the turn has exactly one
+    result when this returns or raises; no task of it is left.
+    """
     outcome: Outcome = Aborted()
+    after = state
     async with anyio.create_task_group() as tasks:
-        attempts = Attempts(tasks, deps, context, params.config, ledger)
-        unsubscribe = context.abort.on_abort(attempts.cancel)
+        attempts = Attempts(tasks, deps, state, params.config, ledger, requests)
+        unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
         try:
-            end = await attempts.call_model(request, state)
+            end = await attempts.call_model()
             outcome = await _finish(end, attempts.reply, state, params, attempts.executor)
         finally:
             # synchronous on purpose: it also holds when the task itself is being cancelled
             unsubscribe()
-            notes.denials.extend(attempts.executor.denials)
+            after = attempts.state
+            notes.denials.extend(attempts.denials)
             notes.usage = notes.usage.plus(attempts.usage)
             attempts.cancel()
             attempts.executor.close_missing(attempts.reply.tool_use_blocks)
         await ledger.emit(*attempts.executor.get_completed_results())
     await _warn(deps, ledger)
-    return replace(outcome, records=tuple(ledger.taken()))
+    return replace(outcome, records=tuple(ledger.taken())), after
 
 
 async def _warn(deps: Deps, ledger: Ledger) -> None:
@@ -106,7 +108,7 @@ async def _finish(
         await _run_calls(reply, params, executor)
         if aborted.reason is not None:
             return Aborted(phase="tools")
-        return UsedTools(incomplete=isinstance(end, Broke))
+        return UsedTools(broken_by=end.error if isinstance(end, Broke) else None)
     if isinstance(end, Broke):
         return _broken(end.error)
     return _spoken(reply, end)

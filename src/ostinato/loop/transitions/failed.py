@@ -19,7 +19,7 @@ def refused(state: State, deps: Deps) -> Step:
     return End("refused", (note,))
 
 
-def released(reason: TerminalReason, state: State, error: ModelError | None, deps: Deps) -> Step:
+def released(reason: TerminalReason, state: State, error: ModelError | None, deps: Deps) -> End:
     """Nothing more can be tried: the error is shown and ends the query."""
     text = str(error) if error else "the model call failed"
     note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
