@@ -49,16 +49,8 @@ _REMINDER = "(The task: {task})"
 
 _EXAMPLES_FOLLOW = "First, examples."
 
-_KNOWN_TOOLS: Mapping[str, str] = {
-    "Bash": " (ls, wc, grep, sed)",
-    "Read": "",
-    "Write": " (a new file)",
-    "Edit": "",
-    "Grep": "",
-}
-"""Tools whose names say enough, with the words that some need; others are introduced by their own first sentence. Lines of prose
-for each were three times as long and gained nothing beside examples.
-"""
+_KNOWN_TOOLS = frozenset({"Bash", "Read", "Write", "Edit", "Grep"})
+"""Tools whose names say enough beside examples that show them; others are introduced by their own first sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +139,7 @@ def _system_prompt(request: ModelRequest) -> str:
         return given
     # A prompt written for large models would drown a small one: it is left out whole, not cut somewhere.
     role = given if 0 < len(given) <= MAX_SYSTEM_CHARACTERS else _ROLE
-    prompt = f"{role} " + _INTRODUCTION.format(
-        names=", ".join(tool.name + _KNOWN_TOOLS.get(tool.name, "") for tool in request.tools)
-    )
+    prompt = f"{role} " + _INTRODUCTION.format(names=", ".join(tool.name for tool in request.tools))
     lines = [prompt, *(_tool_line(tool) for tool in request.tools if tool.name not in _KNOWN_TOOLS)]
     if examples_for([tool.name for tool in request.tools]):
         lines.append(_EXAMPLES_FOLLOW)

@@ -1,8 +1,7 @@
 """Three worked tasks that stand before the user's own: what a small model does not learn from prose, it copies.
 
 Measured with a 1.5B model: without them it reads the same file over and over and never says that it is done. It copies their order
-of calls: with nothing but repairs it edits after a command that has already done the work, with an addition by Edit its repairs add
-code, and without a failing test it repairs what is sound.
+of calls: so a change by the shell shows what it did, a repair begins with the test that fails, a question comes last.
 """
 
 from collections.abc import Collection, Mapping, Sequence
