@@ -93,6 +93,7 @@ def test_a_terminal_that_only_prints_is_interrupted_and_left_like_any_other(desk
             terminal.until(lambda: len(server.requests) == 1)
             terminal.type(CTRL_C)
             terminal.sees("(interrupted)")
+            assert terminal.text.count("one") == 1
             terminal.type("two\n")
             terminal.sees("second answer")
             terminal.sees("tokens in", 2)

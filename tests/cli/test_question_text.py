@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ostinato.cli.question_text import MAX_VALUE_LINES, question_text
+from ostinato.cli.question_text import MAX_VALUE_LINES, answer_letters, question_text
 from ostinato.engine.options import PermissionAsked
 
 
@@ -66,9 +66,22 @@ def test_a_path_is_shown_as_written_and_where_it_leads(tmp_path: Path):
     assert "which is: /passwd\n" in shown
 
 
-def test_always_stands_there_only_with_the_rules_it_means():
-    assert "always" not in text_of("Bash", command="ls")
-    assert "Bash(git log:*)" in text_of("Bash", "Bash(git log:*)", command="git log")
+@pytest.mark.parametrize(
+    ("rules", "file", "letters"),
+    [
+        ((), Path("/p/settings.json"), ("y", "n")),
+        (("Bash(git log:*)",), None, ("y", "c", "n")),
+        (("Bash(git log:*)",), Path("/p/settings.json"), ("y", "c", "a", "n")),
+    ],
+)
+def test_what_is_remembered_stands_there_with_the_rules_it_means_and_where_it_is_written(
+    rules: tuple[str, ...], file: Path | None, letters: tuple[str, ...]
+):
+    asked = PermissionAsked("Bash", "t1", {"command": "git log"}, "", rules, file)
+    lines = question_text(asked, Path("/")).splitlines()
+    assert answer_letters(asked) == letters
+    assert [line[0] for line in lines if line[1:3] == "  "] == list(letters)
+    assert all(str(file) in line and rules[0] in line for line in lines if line.startswith("a  "))
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ class Dialogue:
                     await self._screen.show(self._transcript.note(HOW_TO_LEAVE))
                 case str() as text:
                     was_interrupted = False
-                    if text.strip() and not await self._submit(text):
+                    if text.strip() and not await self._submit(text, is_there=self._line.leaves_typed):
                         return
 
     async def _next(self) -> str | Gesture:
@@ -94,11 +94,14 @@ class Dialogue:
                 await self._arrived.wait()
         return self._inbox.pop(0)
 
-    async def _submit(self, text: str) -> bool:
-        """One text and everything that is queued meanwhile; False when the conversation is over."""
+    async def _submit(self, text: str, *, is_there: bool = False) -> bool:
+        """One text and everything that is queued meanwhile; False when the conversation is over. `is_there`: the text stands on
+        the screen already.
+        """
         self._work.begin()
         try:
-            await self._screen.show(self._transcript.prompt(text))
+            shown = self._transcript.prompt(text)
+            await self._screen.show("" if is_there else shown)
             goes_on = await self._shown(self._engine.submit_message(text), before_each=lambda: "")
             if asks_for_help(text):
                 await self._screen.show(self._transcript.note(KEYS))

@@ -106,6 +106,10 @@ class Editor:
             app.ttimeoutlen = _ESCAPE_S
             app.timeoutlen = _ESCAPE_S * 3
 
+    @property
+    def leaves_typed(self) -> bool:
+        return False
+
     async def run(self, take: Take) -> None:
         try:
             while True:

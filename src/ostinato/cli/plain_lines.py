@@ -30,13 +30,19 @@ class PlainLines:
         self._typed = b""
         self._lines: list[str] = []
         self._question: _Question | None = None
+        self._is_reading = False
         self._is_prompted = False
         self._take: Take = lambda _typed: None
         self._leaving = anyio.Event()
 
+    @property
+    def leaves_typed(self) -> bool:
+        return True
+
     async def run(self, take: Take) -> None:
         self._take = take
         with self._modes.line_editing():
+            self._is_reading = True
             self.refresh()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read_until_end, tasks.cancel_scope)
@@ -61,7 +67,8 @@ class PlainLines:
 
     def refresh(self) -> None:
         """The prompt, if it is time for it."""
-        if not self._is_prompted and not self._is_busy() and self._question is None:
+        is_time = self._is_reading and self._question is None and not self._is_busy()
+        if is_time and not self._is_prompted:
             self._is_prompted = True
             self._outbox.put(PROMPT)
 
@@ -109,7 +116,6 @@ class PlainLines:
             return
         lines, self._lines = [*self._lines, line], []
         self._take("\n".join(lines))
-        self.refresh()
 
     def _set_aside(self) -> None:
         """Take what waits in the terminal, half a line too, as typed before the question."""

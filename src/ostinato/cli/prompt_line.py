@@ -23,6 +23,11 @@ Take = Callable[[str | Gesture], None]
 class PromptLine(Protocol):
     """One terminal's input. Everything but `run` and `ask` is done when it returns."""
 
+    @property
+    def leaves_typed(self) -> bool:
+        """Whether what was typed stays on the screen by itself."""
+        ...
+
     async def run(self, take: Take) -> None:
         """Read until cancelled or until `Gesture.END`."""
         ...
