@@ -221,7 +221,8 @@ async def test_a_call_that_ran_when_its_reply_was_refused_reads_otherwise_than_o
         await running.reached()
         gate.open()
     assert scene.terminal.reason == "refused"
-    found = results_of(scene)
+    shown = [e.message.content[0] for e in scene.events if isinstance(e, UserEvent)]
+    found = {block.tool_use_id: block for block in shown if isinstance(block, ToolResult)}
     assert found["t1"].content == stopped("refusal", has_started=True)
     assert found["t2"].content == stopped("refusal", has_started=False)
 

@@ -21,11 +21,13 @@ from ostinato.loop.stop_hooks import tell_failure_hooks
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.exhausted import exhausted
-from ostinato.loop.transitions.failed import failed, refused
+from ostinato.loop.transitions.failed import failed
 from ostinato.loop.transitions.overflowed import media_rejected, overflowed
+from ostinato.loop.transitions.refused import refused
+from ostinato.loop.transitions.repaired import repaired
 from ostinato.loop.transitions.step import End, Step, all_shown
 from ostinato.loop.transitions.truncated import truncated
-from ostinato.loop.transitions.unfinished import unfinished
+from ostinato.loop.transitions.unfinished import empty, paused
 from ostinato.loop.transitions.used_tools import used_tools
 from ostinato.loop.turn import QueryNotes, take_turn
 from ostinato.messages import AssistantMessage
@@ -74,19 +76,28 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
     while True:
         state = await _prepared(state, deps, ledger)
         outcome, state = await take_turn(state, params, deps, ledger, requests, notes)
-        step = await _step(state, outcome, params, deps, notes)
+        step = await _step(state, outcome, params, deps, requests, notes)
         ledger.edit(*step.edits)
-        await ledger.record_then_emit(*all_shown(step.added))
         if isinstance(step, End):
-            messages = state.messages.extend((*outcome.records, *step.edits, *step.added))
-            await _tell_failure(step, deps, context.abort)
-            return QueryEnd(_recorded_end(step, notes, ledger), messages)
+            return await _ended(step, state, outcome, deps, ledger, notes)
+        await ledger.record_then_emit(*all_shown(step.added))
         state = step.state
         await _announce(queued_uuids(step.added), notes, ledger)
         await ledger.record_then_emit((step.transition, Transition(step.transition)))
         notes.transitions.append(step.transition)
         notes.turn_count = state.turn_count
         ledger.taken()
+
+
+async def _ended(
+    step: End, state: State, outcome: Outcome, deps: Deps, ledger: Ledger, notes: QueryNotes
+) -> QueryEnd:
+    for edit in step.quiet_edits:
+        ledger.record(edit)
+    await ledger.record_then_emit(*all_shown(step.added))
+    await _tell_failure(step, deps, state.tool_use_context.abort)
+    changed = (*outcome.records, *step.edits, *step.quiet_edits, *step.added)
+    return QueryEnd(_recorded_end(step, notes, ledger), state.messages.extend(changed))
 
 
 def _token_target(params: QueryParams, deps: Deps) -> TokenTarget | None:
@@ -113,14 +124,24 @@ async def _announce(uuids: Sequence[str], notes: QueryNotes, ledger: Ledger) -> 
     await ledger.emit(*started(uuids))
 
 
-async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps, notes: QueryNotes) -> Step:
+async def _step(
+    state: State,
+    outcome: Outcome,
+    params: QueryParams,
+    deps: Deps,
+    requests: RequestBuilder,
+    notes: QueryNotes,
+) -> Step:
+    turn_tokens = notes.usage.output_tokens
     match outcome:
         case UsedTools():
             return await used_tools(state, outcome, deps, params.max_turns)
         case Answered():
-            return await answered(state, outcome, params, deps, turn_tokens=notes.usage.output_tokens)
-        case Empty() | Paused():
-            return unfinished(state, outcome, deps)
+            return await answered(state, outcome, params, deps, turn_tokens=turn_tokens)
+        case Paused():
+            return await paused(state, outcome, params, deps, turn_tokens=turn_tokens)
+        case Empty():
+            return await empty(state, outcome, params, deps, turn_tokens=turn_tokens)
         case Truncated():
             may_escalate = params.max_output_tokens_override is None
             return truncated(state, outcome, deps, may_escalate=may_escalate)
@@ -129,11 +150,12 @@ async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps,
         case MediaRejected():
             return await media_rejected(state, outcome, deps, params.max_turns)
         case Refused():
-            return refused(state, deps)
+            return refused(state, outcome, deps)
         case Aborted():
             return aborted(state, outcome, deps, params.max_turns)
         case Failed():
-            return failed(state, outcome, deps)
+            level = requests.next_repair(state) if _is_history_illegal(outcome) else None
+            return failed(state, outcome, deps) if level is None else repaired(state, outcome, deps, level)
         case HookStopped():
             return End("hook_stopped")
         case Blocked():
@@ -142,6 +164,10 @@ async def _step(state: State, outcome: Outcome, params: QueryParams, deps: Deps,
             return exhausted(outcome)
         case _:
             assert_never(outcome)
+
+
+def _is_history_illegal(outcome: Failed) -> bool:
+    return outcome.error is not None and outcome.error.recover == "repair_history"
 
 
 async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:

@@ -20,10 +20,15 @@ from ostinato.normalise.token_estimate import text_tokens
 from ostinato.ports import Ids
 
 
+def _knows_none(_call_id: str) -> bool:
+    return False
+
+
 class Reply(msgspec.Struct):
     """Grows while a response streams.
 
     `needs_follow_up` is set by a completed `tool_use` block and by nothing else: `stop_reason` is not always right.
+    `knows_call` says whether the conversation has a call with this id already.
     """
 
     model: str
@@ -31,10 +36,13 @@ class Reply(msgspec.Struct):
     response_id: str = ""
     assistant_messages: list[AssistantMessage] = msgspec.field(default_factory=list[AssistantMessage])
     tool_use_blocks: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
+    given_calls: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
+    """The same calls as they came, before their ids were made unique."""
     needs_follow_up: bool = False
     streamed_characters: int = 0
     start_usage: Usage = msgspec.field(default_factory=Usage)
     stop: MessageStop | None = None
+    knows_call: Callable[[str], bool] = _knows_none
 
     def take(self, event: AnyModelEvent, ids: Ids) -> AssistantMessage | None:
         """Take in one event; returns the fragment if the event completed a block."""
@@ -58,15 +66,33 @@ class Reply(msgspec.Struct):
             return f"{given}-{ids.uuid()}"
         return given or ids.uuid()
 
-    def _complete(self, event: BlockStop, ids: Ids) -> AssistantMessage:
+    def _complete(self, event: BlockStop, ids: Ids) -> AssistantMessage | None:
         if not self.response_id:
             self.response_id = ids.uuid()
-        fragment = assistant_fragment(ids.uuid(), self.response_id, self.model, event.block)
-        self.assistant_messages.append(fragment)
-        if isinstance(event.block, ToolUse):
-            self.tool_use_blocks.append(event.block)
+        block = event.block
+        if isinstance(block, ToolUse):
+            if block.id and block in self.given_calls:
+                return None  # the same call, sent twice
+            self.given_calls.append(block)
+            block = self._with_own_id(block, ids)
+            self.tool_use_blocks.append(block)
             self.needs_follow_up = True
+        fragment = assistant_fragment(ids.uuid(), self.response_id, self.model, block)
+        self.assistant_messages.append(fragment)
         return fragment
+
+    def _with_own_id(self, block: ToolUse, ids: Ids) -> ToolUse:
+        """Results find their calls by id: an empty one, and one that another call has, would lose a result."""
+        is_taken = any(other.id == block.id for other in self.tool_use_blocks) or self.knows_call(block.id)
+        return replace(block, id=ids.uuid()) if is_taken or not block.id else block
+
+    @property
+    def said(self) -> AssistantMessage | None:
+        """All of it in one message; None if no block is complete."""
+        if not self.assistant_messages:
+            return None
+        blocks = tuple(block for message in self.assistant_messages for block in message.content)
+        return AssistantMessage(self.assistant_messages[0].uuid, self.response_id, self.model, blocks)
 
     def known_usage(self, estimated_input: Callable[[], int]) -> Usage:
         """What the response has used, as far as it is known: of one that broke off, what it said, counted by its length, and

@@ -22,6 +22,10 @@ RESUME_PROMPT = (
 
 EMPTY_PROMPT = "Your last reply held no text and no call. If there is something left to do, do it; else say how it ended."
 
+CUT_INPUT = (
+    " It breaks off after {count} characters, as a reply does that reaches its output limit: ask for less in one call."
+)
+
 ERROR_HEAD_CHARACTERS = 5_000
 """An error text over 10,000 characters keeps its first and last 5,000 (semantics §14.2)."""
 
@@ -32,7 +36,8 @@ def unknown_tool(name: str, known: tuple[str, ...]) -> str:
 
 def invalid_json(name: str, text: str) -> str:
     shown = text if len(text) <= 200 else text[:200] + "…"
-    return f"InputValidationError: the input of `{name}` is not a JSON object. It was not run. You wrote: {shown}"
+    cut = "" if text.rstrip().endswith("}") else CUT_INPUT.format(count=len(text))
+    return f"InputValidationError: the input of `{name}` is not a JSON object. It was not run.{cut} You wrote: {shown}"
 
 
 def invalid_input(why: str) -> str:

@@ -12,7 +12,7 @@ from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
-from ostinato.messages import NO_USAGE, AssistantMessage, Text, ToolUse, Usage, notice_message
+from ostinato.messages import NO_USAGE, Usage, notice_message
 from ostinato.records import Continued
 from ostinato.state import (
     Aborted,
@@ -133,10 +133,9 @@ def _spoken(reply: Reply, end: Finished) -> Outcome:
     """A complete reply without calls."""
     if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
         return Truncated(max_output_tokens=end.max_output_tokens, is_shortened=end.is_shortened)
+    said = reply.said
     if reply.stop_reason == "pause_turn":
-        return Paused()
-    blocks = [block for message in reply.assistant_messages for block in message.content]
-    if not any(isinstance(b, ToolUse) or (isinstance(b, Text) and b.text.strip()) for b in blocks):
-        return Empty()
-    said = AssistantMessage(reply.assistant_messages[0].uuid, reply.response_id, reply.model, tuple(blocks))
+        return Paused(reply=said)
+    if said is None or not said.text.strip():
+        return Empty(stop_reason=reply.stop_reason)
     return Answered(reply=said)

@@ -1,69 +1,199 @@
-"""A reply that is no answer yet goes on, a bounded number of times."""
+"""A reply that is no answer yet goes on, a bounded number of times; what stays empty is an error, except right after tools."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import fields
 
 import pytest
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 
+from ostinato.events import AssistantEvent
 from ostinato.loop.transitions.step import Next, Step
-from ostinato.loop.transitions.unfinished import MAX_PAUSES, empty, paused
-from ostinato.messages import UserMessage
+from ostinato.loop.transitions.unfinished import MAX_EMPTY_REPLIES, MAX_PAUSES, empty, paused
+from ostinato.messages import Text, UserMessage
 from ostinato.records import Continued
 from ostinato.state import Bounds, Empty, Paused, State
+from ostinato.stop_hooks import BlockStop, StopDecision, Stopping
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, think, transitions
 
+EMPTIES = [Reply(), Reply(say("  ")), Reply(think("hm", signature="s"))]
+RETRY = "empty_response_retry"
+RESUME = "pause_turn_resume"
 
-@pytest.mark.parametrize("nothing", [Reply(), Reply(say("  ")), Reply(think("hm", signature="s"))])
-async def test_an_empty_reply_is_asked_about_once(nothing: Reply):
-    scene = Scene(ScriptedModel(nothing, Reply(say("here it is"))))
+
+def pausing(text: str) -> Reply:
+    return Reply(say(text), stop_reason="pause_turn")
+
+
+# ------------------------------------------------------------------------------------------------ empty
+
+
+@pytest.mark.parametrize("nothing", EMPTIES, ids=["nothing", "blank", "thought only"])
+async def test_an_empty_reply_is_asked_about_twice(nothing: Reply):
+    scene = Scene(ScriptedModel(nothing, nothing, Reply(say("here it is"))))
     await scene.play()
-    assert transitions(scene.terminal) == ("empty_response_retry",)
+    assert transitions(scene.terminal) == (RETRY, RETRY)
+    assert [step.attempt for step in scene.terminal.transitions] == [1, 2]
     assert scene.terminal.reason == "completed"
-    assert all(m.is_meta for m in scene.view if isinstance(m, UserMessage) and m.origin == "recovery")
+    asked = [m for m in scene.view if isinstance(m, UserMessage) and m.origin == "recovery"]
+    assert len(asked) == 2
+    assert all(message.is_meta for message in asked)
 
 
-async def test_a_second_empty_reply_is_the_end():
-    scene = Scene(ScriptedModel(Reply(), Reply()))
+@pytest.mark.parametrize("nothing", EMPTIES, ids=["nothing", "blank", "thought only"])
+async def test_a_third_empty_reply_ends_the_query_as_failed_and_the_user_is_told_once(nothing: Reply):
+    scene = Scene(ScriptedModel.repeating(nothing))
     await scene.play()
-    assert transitions(scene.terminal) == ("empty_response_retry",)
+    assert transitions(scene.terminal) == (RETRY,) * MAX_EMPTY_REPLIES
+    assert (scene.terminal.reason, scene.terminal.error_kind) == ("model_error", "empty_response")
+    assert scene.terminal.hint
+    told = [e.message for e in scene.events if isinstance(e, AssistantEvent) and e.message.is_error]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("nothing", EMPTIES, ids=["nothing", "blank", "thought only"])
+async def test_an_empty_end_of_turn_right_after_tools_is_a_success(nothing: Reply):
+    scene = Scene(ScriptedModel(Reply(call("Look", "t1")), nothing), [fake_tool("Look")])
+    await scene.play()
+    assert transitions(scene.terminal) == ("next_turn",)
     assert scene.terminal.reason == "completed"
 
 
-async def test_an_empty_reply_after_tools_is_asked_about_once_in_the_whole_query():
-    model = ScriptedModel(Reply(), Reply(call("Look", "t1")), Reply())
+@pytest.mark.parametrize("stop_reason", ["", "stop_sequence", "tool_use", "weird"])
+async def test_an_empty_reply_after_tools_that_does_not_end_the_turn_is_asked_about(stop_reason: str):
+    model = ScriptedModel(Reply(call("Look", "t1")), Reply(stop_reason=stop_reason), Reply(say("done")))
     scene = Scene(model, [fake_tool("Look")])
     await scene.play()
-    assert transitions(scene.terminal) == ("empty_response_retry", "next_turn")
+    assert transitions(scene.terminal) == ("next_turn", RETRY)
 
 
-async def test_a_paused_reply_goes_on_and_a_provider_that_only_pauses_ends_the_query():
-    scene = Scene(ScriptedModel.repeating(Reply(say("wait"), stop_reason="pause_turn")))
+async def test_a_round_of_tools_starts_the_count_of_empty_replies_again():
+    model = ScriptedModel(
+        Reply(),
+        Reply(),
+        Reply(call("Look", "t1")),
+        Reply(stop_reason=""),
+        Reply(stop_reason=""),
+        Reply(say("x")),
+    )
+    scene = Scene(model, [fake_tool("Look")])
     await scene.play()
-    assert transitions(scene.terminal) == ("pause_turn_resume",) * MAX_PAUSES
+    assert transitions(scene.terminal) == (RETRY, RETRY, "next_turn", RETRY, RETRY)
+    assert scene.terminal.reason == "completed"
+
+
+async def test_a_silent_end_after_tools_is_asked_of_the_stop_hooks_like_any_other():
+    heard: list[str] = []
+
+    async def hook(stopping: Stopping, /) -> StopDecision | None:
+        heard.append(stopping.answer)
+        return None if stopping.blocks else BlockStop("say what you did")
+
+    model = ScriptedModel(Reply(call("Look", "t1")), Reply(), Reply(say("I looked")))
+    scene = Scene(model, [fake_tool("Look")], stop_hooks=[hook])
+    await scene.play()
+    assert transitions(scene.terminal) == ("next_turn", "stop_hook_blocking")
+    assert heard == ["", "I looked"]
+
+
+async def test_thinking_without_an_answer_stays_in_the_history_and_is_not_sent_alone():
+    scene = Scene(ScriptedModel(Reply(think("hm", signature="s")), Reply(say("here it is"))))
+    await scene.play()  # the strict model refuses an illegal request
+    assert "hm" in str(scene.view)
+    assert "hm" not in str(scene.model.requests[1].messages)
+
+
+async def test_the_request_after_an_empty_reply_extends_the_one_before():
+    scene = Scene(ScriptedModel(Reply(), Reply(say("here it is"))))
+    await scene.play()
+    first, second = (request.messages for request in scene.model.requests)
+    assert second[0].content[: len(first[0].content)] == first[0].content
+
+
+# ------------------------------------------------------------------------------------------------ paused
+
+
+async def test_a_paused_reply_is_sent_back_last_and_unchanged():
+    scene = Scene(ScriptedModel(pausing("so far "), Reply(say("and on"))))
+    await scene.play()
+    assert transitions(scene.terminal) == (RESUME,)
+    first, second = scene.model.requests
+    assert (first.continues_reply, second.continues_reply) == (False, True)
+    assert list(second.messages[:-1]) == list(first.messages)
+    assert second.messages[-1].role == "assistant"
+    assert second.messages[-1].content == (Text("so far "),)
+
+
+async def test_what_follows_a_pause_is_one_message_with_it_for_the_model():
+    first = Scene(ScriptedModel(pausing("so far"), pausing("and on"), Reply(say("to the end"))))
+    await first.play()
+    later = Scene(ScriptedModel(Reply(say("yes"))), before=first.view, prompt="done?")
+    await later.play()
+    roles = [message.role for message in later.model.requests[0].messages]
+    assert roles == ["user", "assistant", "user"]
+    assert later.model.requests[0].messages[1].content == (Text("so far"), Text("and on"), Text("to the end"))
+
+
+async def test_a_pause_before_anything_was_said_asks_again():
+    scene = Scene(ScriptedModel(Reply(stop_reason="pause_turn"), Reply(say("now"))))
+    await scene.play()  # the strict model refuses an illegal request
+    assert transitions(scene.terminal) == (RESUME,)
+
+
+async def test_a_provider_that_only_pauses_is_taken_at_its_last_word_after_ten():
+    heard: list[str] = []
+
+    async def hook(stopping: Stopping, /) -> StopDecision | None:
+        heard.append(stopping.answer)
+
+    scene = Scene(ScriptedModel.repeating(pausing("wait")), stop_hooks=[hook])
+    await scene.play()
+    assert transitions(scene.terminal) == (RESUME,) * MAX_PAUSES
     assert len(scene.model.requests) == MAX_PAUSES + 1
-    assert "wait" in str(scene.model.requests[1].messages)
+    assert scene.terminal.reason == "completed"
+    assert heard == ["wait"]
 
 
-def emptied(state: State) -> Step:
-    return empty(state, Empty(), Scene(ScriptedModel()).deps())
+async def test_a_round_of_tools_starts_the_count_of_pauses_again():
+    many = [pausing("wait")] * 6
+    model = ScriptedModel(*many, Reply(call("Look", "t1")), *many, Reply(say("done")))
+    scene = Scene(model, [fake_tool("Look")])
+    await scene.play()
+    assert transitions(scene.terminal).count(RESUME) == 12
 
 
-def stopped_for_now(state: State) -> Step:
-    return paused(state, Paused())
+async def test_calls_of_a_paused_reply_run():
+    model = ScriptedModel(Reply(call("Look", "t1"), stop_reason="pause_turn"), Reply(say("done")))
+    scene = Scene(model, [fake_tool("Look")])
+    await scene.play()
+    assert transitions(scene.terminal) == ("next_turn",)
+
+
+# ------------------------------------------------------------------------------------------------ the State
+
+
+async def emptied(state: State) -> Step:
+    scene = Scene(ScriptedModel())
+    return await empty(state, Empty(), scene.params(), scene.deps(), turn_tokens=0)
+
+
+async def stopped_for_now(state: State) -> Step:
+    scene = Scene(ScriptedModel())
+    return await paused(state, Paused(), scene.params(), scene.deps(), turn_tokens=0)
 
 
 @pytest.mark.parametrize(
     ("step_of", "reason", "bounds"),
     [
-        (emptied, "empty_response_retry", Bounds(nudges=4, empties=1)),
-        (stopped_for_now, "pause_turn_resume", Bounds(nudges=4, pauses=1)),
+        (emptied, RETRY, Bounds(nudges=4, empties=1)),
+        (stopped_for_now, RESUME, Bounds(nudges=4, pauses=1)),
     ],
 )
-def test_each_field_of_the_state_is_set(step_of: Callable[[State], Step], reason: str, bounds: Bounds):
+async def test_each_field_of_the_state_is_set(
+    step_of: Callable[[State], Awaitable[Step]], reason: str, bounds: Bounds
+):
     before = busy_state()
-    step = step_of(before)
+    step = await step_of(before)
     assert isinstance(step, Next)
     expected = {
         "auto_compact_tracking": before.auto_compact_tracking,
@@ -73,7 +203,7 @@ def test_each_field_of_the_state_is_set(step_of: Callable[[State], Step], reason
         "pending_tool_use_summary": None,
         "stop_hook_active": True,
         "turn_count": 7,
-        "transition": Continued(reason, 7),
+        "transition": Continued(reason, 7, attempt=1),
         "bounds": bounds,
     }
     assert {name: getattr(step.state, name) for name in expected} == expected

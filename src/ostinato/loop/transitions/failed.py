@@ -7,16 +7,9 @@ from ostinato.loop.transitions.step import End, Step, why
 from ostinato.messages import api_error_message
 from ostinato.state import Failed, State
 
-REFUSED = "The model refused to answer."
-
 
 def failed(state: State, outcome: Failed, deps: Deps) -> Step:
     return released("model_error", state, outcome.error, deps)
-
-
-def refused(state: State, deps: Deps) -> Step:
-    note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, REFUSED)
-    return End("refused", (note,))
 
 
 def released(reason: TerminalReason, state: State, error: ModelError | None, deps: Deps) -> End:

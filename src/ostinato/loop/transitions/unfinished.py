@@ -1,44 +1,87 @@
-"""Replies that are no answer yet: one that the provider has paused is sent back to go on, an empty one is asked about once."""
+"""Replies that are no answer yet: one that the provider has paused is sent back unchanged to go on, an empty one is asked about.
+
+Empty is what holds nothing for a reader: no call and no text; thinking alone is empty. There is one empty reply that counts as
+an answer: the model ends its turn right after tools, having nothing to add to what they did.
+"""
 
 from msgspec.structs import replace
 
 from ostinato.loop import results
-from ostinato.loop.deps import Deps
-from ostinato.loop.transitions.step import End, Next, Step
-from ostinato.messages import Message, meta_prompt
+from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.transitions.answered import answered
+from ostinato.loop.transitions.step import End, Next, Step, Why
+from ostinato.messages import (
+    AttachmentMessage,
+    Message,
+    QueuedCommand,
+    SystemMessage,
+    UserMessage,
+    api_error_message,
+    meta_prompt,
+)
 from ostinato.records import Continued
-from ostinato.state import Bounds, ContinueReason, Empty, Paused, State
+from ostinato.state import Answered, Bounds, ContinueReason, Empty, Paused, State
 
-MAX_PAUSES = 5
-"""In one query; a provider that pauses on and on has ended it."""
+MAX_PAUSES = 10
+"""In a row, without a round of tools; the reply then stands as it is."""
 
-MAX_EMPTY_REPLIES = 1
+MAX_EMPTY_REPLIES = 2
+"""So often a model that says nothing is asked again before the query ends as failed."""
 
-
-def unfinished(state: State, outcome: Paused | Empty, deps: Deps) -> Step:
-    return paused(state, outcome) if isinstance(outcome, Paused) else empty(state, outcome, deps)
-
-
-def paused(state: State, outcome: Paused) -> Step:
-    if state.bounds.pauses >= MAX_PAUSES:
-        return End("completed")
-    bounds = replace(state.bounds, pauses=state.bounds.pauses + 1)
-    return _gone_on(state, outcome, "pause_turn_resume", bounds)
+EMPTY = "The model gave {count} empty replies in a row."
+EMPTY_HINT = "say it another way, or choose another model"
 
 
-def empty(state: State, outcome: Empty, deps: Deps) -> Step:
-    """Nothing was said, or only thought: a slip more often than an answer."""
-    if state.bounds.empties >= MAX_EMPTY_REPLIES:
-        return End("completed")
-    bounds = replace(state.bounds, empties=state.bounds.empties + 1)
+async def paused(state: State, outcome: Paused, params: QueryParams, deps: Deps, *, turn_tokens: int) -> Step:
+    """Nothing is added: the request ends with the reply, and the provider goes on in it."""
+    pauses = state.bounds.pauses + 1
+    if pauses > MAX_PAUSES:
+        held = Answered(records=outcome.records, reply=outcome.reply)
+        return await answered(state, held, params, deps, turn_tokens=turn_tokens)
+    return _gone_on(state, outcome, "pause_turn_resume", replace(state.bounds, pauses=pauses), attempt=pauses)
+
+
+async def empty(state: State, outcome: Empty, params: QueryParams, deps: Deps, *, turn_tokens: int) -> Step:
+    """What the reply held of thinking stays in the history, where it was shown; it is never sent alone."""
+    if outcome.stop_reason == "end_turn" and _follows_tools(state.messages.view()):
+        silent = Answered(records=outcome.records)
+        return await answered(state, silent, params, deps, turn_tokens=turn_tokens)
+    empties = state.bounds.empties + 1
+    if empties > MAX_EMPTY_REPLIES:
+        text = EMPTY.format(count=empties)
+        note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
+        return End("model_error", (note,), Why(text, EMPTY_HINT, "empty_response"))
     question = meta_prompt(deps.ids.uuid(), results.EMPTY_PROMPT, origin="recovery")
-    return _gone_on(state, outcome, "empty_response_retry", bounds, question)
+    bounds = replace(state.bounds, empties=empties)
+    return _gone_on(state, outcome, "empty_response_retry", bounds, question, attempt=empties)
+
+
+def _follows_tools(view: list[Message]) -> bool:
+    """Whether tool results are the last that the model read, but for reminders. What the user sent meanwhile wants an answer."""
+    for message in reversed(view):
+        match message:
+            case SystemMessage():
+                continue
+            case AttachmentMessage(attachment=QueuedCommand()):
+                return False
+            case AttachmentMessage():
+                continue
+            case UserMessage():
+                return message.origin == "tool_result"
+            case _:
+                return False
+    return False
 
 
 def _gone_on(
-    state: State, outcome: Paused | Empty, reason: ContinueReason, bounds: Bounds, *added: Message
+    state: State,
+    outcome: Paused | Empty,
+    reason: ContinueReason,
+    bounds: Bounds,
+    *added: Message,
+    attempt: int,
 ) -> Next:
-    transition = Continued(reason, state.turn_count)
+    transition = Continued(reason, state.turn_count, attempt=attempt)
     following = State(
         messages=state.messages.extend((*outcome.records, *added)),
         tool_use_context=state.tool_use_context,

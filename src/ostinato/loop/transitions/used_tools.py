@@ -6,13 +6,25 @@ from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps
 from ostinato.loop.queued_prompts import queued_messages
 from ostinato.loop.transitions.failed import released
-from ostinato.loop.transitions.step import End, Next, Step
-from ostinato.messages import MaxTurnsReached, attachment_message
-from ostinato.records import Continued
+from ostinato.loop.transitions.step import End, Next, Step, Why
+from ostinato.messages import (
+    AssistantMessage,
+    MaxTurnsReached,
+    Message,
+    api_error_message,
+    attachment_message,
+)
+from ostinato.records import Continued, Retract
 from ostinato.state import State, UsedTools
 
 MAX_INCOMPLETE = 5
 """So many replies in a row that broke off after they had done something; then nothing speaks for a whole one to come."""
+
+MAX_MALFORMED = 3
+"""So many replies in a row none of whose calls could be read: the model was told each time, and more of it helps nobody."""
+
+MALFORMED = "{count} replies in a row asked for tools with arguments that could not be read."
+MALFORMED_HINT = "ask for smaller steps, raise the output limit if replies are cut, or choose another model"
 
 
 async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: int | None) -> Step:
@@ -25,6 +37,9 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
     abort = state.tool_use_context.abort
     view = messages.view()
     added = tuple(await unless_aborted(abort, lambda: deps.collect_attachments(view), otherwise=()))
+    malformed = state.bounds.malformed_calls + 1 if _is_malformed(outcome) else 0
+    if malformed >= MAX_MALFORMED:
+        return _no_more_malformed(state, deps, added, malformed)
     next_turn_count = state.turn_count + 1
     incomplete = state.bounds.incomplete + 1 if outcome.broken_by else 0
     if incomplete > MAX_INCOMPLETE:
@@ -46,6 +61,25 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
         stop_hook_active=state.stop_hook_active,
         turn_count=next_turn_count,
         transition=transition,
-        bounds=replace(state.bounds, incomplete=incomplete),
+        bounds=replace(state.bounds, pauses=0, empties=0, incomplete=incomplete, malformed_calls=malformed),
     )
     return Next(following, transition, added)
+
+
+def _is_malformed(outcome: UsedTools) -> bool:
+    """Whether no call of the reply could be read; one that could is progress. Attempts that were taken back do not count."""
+    gone = {uuid for record in outcome.records if isinstance(record, Retract) for uuid in record.ids}
+    calls = [
+        call
+        for record in outcome.records
+        if isinstance(record, AssistantMessage) and record.uuid not in gone
+        for call in record.tool_uses
+    ]
+    return bool(calls) and all(call.invalid_input is not None for call in calls)
+
+
+def _no_more_malformed(state: State, deps: Deps, added: tuple[Message, ...], count: int) -> End:
+    text = MALFORMED.format(count=count)
+    note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
+    why = Why(text, MALFORMED_HINT, "malformed_tool_use")
+    return End("malformed_tool_use_exhausted", (*added, note), why)
