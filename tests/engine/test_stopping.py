@@ -92,3 +92,25 @@ def test_hooks_can_be_given_to_the_front_door(tmp_path: Path):
         "go", cwd=tmp_path, model=ScriptedModel(Reply(say("x"))), keep_session=False, stop_hooks=[prevents]
     )
     assert ended.reason == "stop_hook_prevented"
+
+
+async def test_a_reply_that_was_paused_is_one_answer_with_what_followed(tmp_path: Path):
+    model = ScriptedModel(Reply(say("so far, "), stop_reason="pause_turn"), Reply(say("and to the end")))
+    events = await play(options(tmp_path, model))
+    assert result(events).text == "so far, and to the end"
+
+
+async def test_a_model_that_says_nothing_is_a_failed_submission_with_a_hint(tmp_path: Path):
+    ended = result(await play(options(tmp_path, ScriptedModel.repeating(Reply()))))
+    assert (ended.subtype, ended.error_kind) == ("error_during_execution", "empty_response")
+    assert ended.hint
+
+
+async def test_a_refusal_leaves_a_conversation_that_goes_on_without_the_refused_words(tmp_path: Path):
+    model = ScriptedModel(Reply(say("I would say"), stop_reason="refusal"), Reply(say("gladly")))
+    async with open_engine(options(tmp_path, model)) as engine:
+        refused = [event async for event in engine.submit_message("do this")]
+        answered = [event async for event in engine.submit_message("then that")]
+    assert result(refused).terminal_reason == "refused"
+    assert result(answered).text == "gladly"
+    assert "I would say" not in str(model.requests[1].messages)

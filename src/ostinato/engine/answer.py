@@ -6,6 +6,9 @@ A response that goes on where a cut one broke off is the same answer.
 from ostinato.events import AssistantEvent, Event, Tombstone, Transition
 from ostinato.messages import AssistantMessage
 
+GONE_ON_WITH = frozenset({"max_output_tokens_recovery", "pause_turn_resume"})
+"""The next response begins where the last one broke off."""
+
 
 class Answer:
     """Grows with the events of a query. The engine's own notes of failures are no part of it."""
@@ -26,7 +29,7 @@ class Answer:
                 self._said[message.uuid] = message
             case Tombstone(uuid):
                 self._said.pop(uuid, None)
-            case Transition(transition) if transition.reason == "max_output_tokens_recovery":
+            case Transition(transition) if transition.reason in GONE_ON_WITH:
                 self._cut, self._said = self.text, {}
             case Transition(transition) if transition.reason == "next_turn":
                 self._is_cut_over = True
