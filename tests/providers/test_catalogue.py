@@ -142,6 +142,8 @@ SAID: dict[str, dict[str, Any]] = {
         ("anthropic/claude-sonnet-4-50", None),
         (ALIASES["opus"], 3),
         ("openai/meta/llama", 4),
+        ("openai-responses/llama", 1),
+        ("openai-chat/meta/llama", 4),
     ],
 )
 def test_what_is_said_of_models_is_found_by_every_name_of_the_model(name: str, window: int | None):

@@ -63,6 +63,26 @@ def test_a_refusal_names_what_to_set(name: str | None, environment: dict[str, st
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "base_url", "models", "adapter"),
+    [
+        ("gpt-5.5", "http://127.0.0.1:8080/v1", {}, OpenAIChatModel),
+        ("openai/gpt-7-new", "https://gateway.example/openai.com", {}, OpenAIChatModel),
+        ("gpt-5.5", "https://notopenai.com/v1", {}, OpenAIChatModel),
+        ("gpt-5.5", "https://eu.api.OpenAI.com/v1", {}, OpenAIResponsesModel),
+        ("openai-responses/gpt-5.5", "http://127.0.0.1:8080", {}, OpenAIResponsesModel),
+        ("openai-responses/llama", "http://127.0.0.1:8080", {}, OpenAIResponsesModel),
+        ("gpt-5.5", "http://127.0.0.1:8080", {"gpt-5.5": {"openai_wire": "responses"}}, OpenAIResponsesModel),
+        ("openai-responses/gpt-5.5", "", {"openai/gpt-5.5": {"openai_wire": "chat"}}, OpenAIChatModel),
+    ],
+)
+def test_a_server_of_ones_own_is_spoken_to_over_the_older_wire_unless_somebody_says_otherwise(
+    name: str, base_url: str, models: dict[str, dict[str, str]], adapter: type
+):
+    model = model_from_environment(name, OPENAI_KEY | {"OPENAI_BASE_URL": base_url}, models=models)
+    assert isinstance(model, adapter)
+
+
 def test_overrides_reach_the_facts():
     assert (
         model_from_environment(
@@ -88,7 +108,7 @@ async def test_keys_go_where_the_wire_wants_them(environment: dict[str, str], he
     stream = openai_stream.SIMPLE if is_openai else anthropic_stream.SIMPLE
     with wire_server(Answer([stream])) as server:
         urls = {"ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": f"{server.url}/v1"}
-        model = model_from_environment("openai-chat/gpt-5.5" if is_openai else "opus", environment | urls)
+        model = model_from_environment("gpt-5.5" if is_openai else "opus", environment | urls)
         await read_all(model, request())
         await model.aclose()
     assert server.received[0].headers.get(header) == value

@@ -28,7 +28,7 @@ async def events_of(server: StrictServer, home: Path, model: str) -> list[Any]:
 
 async def test_thoughts_go_back_with_the_calls_they_led_to(tmp_path: Path):
     with StrictServer(*TURNS) as server:
-        events = await events_of(server, tmp_path, "gpt-5.5")
+        events = await events_of(server, tmp_path, "openai-responses/gpt-5.5")
         server.assert_clean()
         requests = list(server.requests)
     assert terminal(events).reason == "completed"
@@ -46,9 +46,9 @@ async def test_thoughts_go_back_with_the_calls_they_led_to(tmp_path: Path):
     assert last.startswith(first[:-1])  # each request extends the one before
 
 
-async def test_the_other_wire_can_be_named(tmp_path: Path):
+async def test_a_server_of_ones_own_gets_the_other_wire(tmp_path: Path):
     with StrictServer(*TURNS) as server:
-        events = await events_of(server, tmp_path, "openai-chat/gpt-5.5")
+        events = await events_of(server, tmp_path, "gpt-5.5")
         server.assert_clean()
         assert {sent.path for sent in server.requests} == {"/v1/chat/completions"}
     assert terminal(events).reason == "completed"

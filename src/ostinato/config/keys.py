@@ -65,6 +65,16 @@ MODEL: Final = Fields((
         Text(("given", "always", "never")),
         "Whether earlier reasoning goes back to the server.",
     ),
+    Key(
+        "openaiWire",
+        Text(("chat", "responses")),
+        "Which of OpenAI's two wires its server speaks; it wins over the one that the name chooses.",
+    ),
+    Key(
+        "overflowPatterns",
+        Texts(),
+        "What its server says when a prompt is too long: regular expressions, or plain text.",
+    ),
 ))
 
 FEATURES: Final = Fields((

@@ -212,7 +212,7 @@ def facts_of(name: str, overrides: Mapping[str, Any] | None = None) -> ModelFact
     that do not fit.
     """
     prefix, _, model = name.partition("/")
-    provider = "openai" if prefix in OPENAI_WIRES else prefix
+    provider = _provider_of(prefix)
     known = next(
         (facts for facts in MODELS if facts.provider == provider and _is_dated(model, facts.id)), None
     )
@@ -227,16 +227,21 @@ def facts_of(name: str, overrides: Mapping[str, Any] | None = None) -> ModelFact
 
 def overrides_of(name: str, models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What `models` says of `provider/model`: by its full name, an alias, the model's own name or the undated one. Where
-    several keys mean it, the later one wins.
+    several keys mean it, the later one wins. A name that chooses the wire means the same model as one that does not.
     """
-    provider, _, model = name.partition("/")
+    prefix, _, model = name.partition("/")
+    provider = _provider_of(prefix)
     found: dict[str, Any] = {}
     for key, facts in models.items():
-        full = ALIASES.get(key.lower(), key)
-        own = full.removeprefix(f"{provider}/")
+        said, slash, rest = ALIASES.get(key.lower(), key).partition("/")
+        own = rest if slash and _provider_of(said) == provider else said + slash + rest
         if ("/" not in own or own == model) and _is_dated(model, own):
             found.update(facts)
     return found
+
+
+def _provider_of(prefix: str) -> str:
+    return "openai" if prefix in OPENAI_WIRES else prefix
 
 
 def _is_dated(model: str, known: str) -> bool:

@@ -5,6 +5,7 @@ The environment is the caller's mapping; nothing here or below looks at the proc
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ostinato.errors import ConfigurationError
 from ostinato.ports import ModelFacts
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_DOMAIN = "openai.com"
 
 KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
 URL_VARIABLES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
@@ -38,12 +40,15 @@ def model_from_environment(
     """The model `name` (see `catalogue.full_name`), or without a name the default of the provider whose key is there.
 
     `overrides` change what is known of the model (`catalogue.FactOverrides`), and before them what `models` says of it by
-    its name (`catalogue.overrides_of`). A base URL without a key is a server of
-    one's own. Raises `ConfigurationError` when key and address are missing or the name says nothing; a `local` model
-    is not made here.
+    its name (`catalogue.overrides_of`). A base URL without a key is a server of one's own; one that is not OpenAI's is spoken
+    to over Chat Completions unless the name or an override says otherwise. Environment variables win over `deadlines`.
+
+    Raises `ConfigurationError` when key and address are missing or the name says nothing; a `local` model is not made here.
     """
     full = full_name(name) if name else _default_name(environment)
-    facts = facts_of(full, {**overrides_of(full, models or {}), **(overrides or {})})
+    facts = facts_of(
+        full, _usual_wire(full, environment) | overrides_of(full, models or {}) | dict(overrides or {})
+    )
     settings = HttpSettings(environment, extra_headers or {}, deadlines_from(environment, deadlines))
     match facts.provider:
         case "anthropic":
@@ -55,6 +60,18 @@ def model_from_environment(
                 f"the model `{name}` is not reached over the network",
                 hint="local models are opened by the `[local]` extra",
             )
+
+
+def _usual_wire(full: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    """What is to be said of the wire, for what nobody chose: servers that speak like OpenAI mostly know the older wire only."""
+    base_url = _value(environment, "OPENAI_BASE_URL")
+    if not base_url or not full.startswith("openai/"):
+        return {}
+    try:
+        host = urlsplit(base_url).hostname or ""
+    except ValueError:  # no address at all, which is said when it is used
+        return {}
+    return {} if host == OPENAI_DOMAIN or host.endswith(f".{OPENAI_DOMAIN}") else {"openai_wire": "chat"}
 
 
 def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> "AnthropicModel":
