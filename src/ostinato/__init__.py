@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ostinato.engine.result import QueryResult
     from ostinato.errors import ModelError, OstinatoError
     from ostinato.events import Event, ModelCost, Result, Terminal
+    from ostinato.providers.deadlines import Deadlines
     from ostinato.stop_hooks import AllowStop, BlockStop, PreventStop, StopFailed, StopHook, Stopping
     from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
     from ostinato.version import VERSION as __version__
@@ -22,6 +23,7 @@ _HOMES = {
     "Allow": "engine.options",
     "AllowStop": "stop_hooks",
     "BlockStop": "stop_hooks",
+    "Deadlines": "providers.deadlines",
     "Deny": "engine.options",
     "Event": "events",
     "ModelCost": "events",
@@ -51,6 +53,7 @@ __all__ = [
     "Allow",
     "AllowStop",
     "BlockStop",
+    "Deadlines",
     "Deny",
     "Event",
     "ModelCost",

@@ -36,7 +36,9 @@ def choose_model(options: Options, environment: Mapping[str, str], *, models_fol
         return _local(name, models_folder)
     from ostinato.providers.connect import model_from_environment
 
-    model = model_from_environment(name, environment, options.model_overrides, models=options.models)
+    model = model_from_environment(
+        name, environment, options.model_overrides, models=options.models, deadlines=options.deadlines
+    )
     return ChosenModel(model, model.aclose)
 
 

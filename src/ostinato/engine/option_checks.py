@@ -11,6 +11,7 @@ from typing import cast
 from ostinato.engine.options import PERMISSION_MODES, Options
 from ostinato.engine.thinking import check_wish
 from ostinato.errors import UsageError
+from ostinato.providers.deadlines import Deadlines
 
 LISTS = ("allowed_tools", "disallowed_tools", "add_dirs", "fallback_models")
 COUNTS = ("max_turns", "max_output_tokens", "max_total_tokens")
@@ -32,6 +33,8 @@ def check_options(options: Options) -> None:
         _check_count(name, getattr(options, name))
     for name in AMOUNTS:
         _check_amount(name, getattr(options, name))
+    for name in Deadlines.__struct_fields__:
+        _check_seconds(f"deadlines.{name}", getattr(options.deadlines, name, None))
     if options.permission_mode is not None:
         check_mode(options.permission_mode)
     check_wish(options.thinking, options.effort)
@@ -62,13 +65,20 @@ def _check_count(name: str, value: object) -> None:
 
 
 def _check_amount(name: str, value: object) -> None:
-    if value is None or (
-        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
-    ):
+    if value is None or _is_amount(value):
         return
     raise UsageError(
         f"`{name}` is {value!r}", hint="it takes a number above 0, or None for no limit of yours"
     )
+
+
+def _check_seconds(name: str, value: object) -> None:
+    if not _is_amount(value):
+        raise UsageError(f"`{name}` is {value!r}", hint="it takes seconds, as a number above 0")
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _check_session(options: Options) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from ostinato.engine.thinking import ThinkingWish
 from ostinato.ports import Effort, Model
+from ostinato.providers.deadlines import DEFAULT_DEADLINES, Deadlines
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
@@ -86,7 +87,8 @@ class Options(msgspec.Struct, frozen=True):
     `fallback_models` are kept for when the chosen model gives out; nothing goes on with them yet.
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
-    `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `on_notice` gets sentences
+    `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
+    models over the network; environment variables win over them (docs/providers.md). `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is
     the user's own command, run without a question unless a rule denies it; only for where a person types it.
     """
@@ -125,6 +127,7 @@ class Options(msgspec.Struct, frozen=True):
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
+    deadlines: Deadlines = DEFAULT_DEADLINES
     on_notice: Callable[[str], None] = _tells_nobody
     environment: Mapping[str, str] | None = None
     config: QueryConfig = DEFAULT_CONFIG
@@ -166,6 +169,7 @@ class QueryOptions(TypedDict, total=False):
     stop_failure_hooks: Sequence[StopFailureHook]
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
+    deadlines: Deadlines
     on_notice: Callable[[str], None]
     environment: Mapping[str, str] | None
     config: QueryConfig
