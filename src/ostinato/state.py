@@ -158,23 +158,26 @@ class Recorded(msgspec.Struct, frozen=True):
     records: tuple[Record, ...] = ()
 
 
+class Truncated(Recorded, frozen=True):
+    """The reply hit its output limit, which was this many tokens. `is_shortened`: less than wanted, for want of money."""
+
+    max_output_tokens: int = 0
+    is_shortened: bool = False
+
+
 class UsedTools(Recorded, frozen=True):
-    """Calls ran, each with one result. `broken_by`: the reply broke off after the completed blocks."""
+    """Calls ran, each with one result. `broken_by`: the reply broke off after the completed blocks. `cut`: it hit its output limit
+    in the middle of its calls, and none of them could be read.
+    """
 
     broken_by: ModelError | None = None
+    cut: Truncated | None = None
 
 
 class Answered(Recorded, frozen=True):
     """A reply without calls."""
 
     reply: AssistantMessage | None = None
-
-
-class Truncated(Recorded, frozen=True):
-    """The reply hit its output limit, which was this many tokens. `is_shortened`: less than wanted, for want of money."""
-
-    max_output_tokens: int = 0
-    is_shortened: bool = False
 
 
 class Overflowed(Recorded, frozen=True):

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.loop.scene import STRICT, Scene
 
-from ostinato.events import AssistantEvent, UserEvent
+from ostinato.events import AssistantEvent, Tombstone, UserEvent
+from ostinato.history import History
 from ostinato.loop.results import invalid_json
-from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage
+from ostinato.messages import AssistantMessage, ToolResult, ToolUse, Usage, UserMessage
 from ostinato.state import QueryConfig
 from ostinato.testing import (
     Reply,
@@ -98,6 +99,65 @@ async def test_the_conversation_can_go_on_after_it():
 def test_the_model_is_told_that_arguments_broke_off_only_where_they_did():
     assert "breaks off after 11 characters" in invalid_json("Look", CUT)
     assert "breaks off" not in invalid_json("Look", "{'a': 1}")
+
+
+# ------------------------------------------------------------------------------------------------ cut at the output limit
+
+ESCALATED = "max_output_tokens_escalate"
+
+
+def limited(number: int, *, says_so: bool = True, used: int = 20) -> Reply:
+    """A reply that was cut in its call; a server may say that, or only show it by the tokens used."""
+    return Reply(
+        say("writing:"),
+        broken_call("Write", f"t{number}", CUT),
+        stop_reason="max_tokens" if says_so else "tool_use",
+        usage=Usage(100, used),
+    )
+
+
+@pytest.mark.parametrize(
+    "first", [limited(1), limited(1, says_so=False, used=32_000)], ids=["said", "shown by the tokens used"]
+)
+async def test_a_call_cut_at_the_output_limit_is_asked_for_again_with_more_room(first: Reply):
+    log = RunLog()
+    model = ScriptedModel(first, Reply(call("Write", "t1", path="a")), Reply(say("done")))
+    scene = Scene(model, [fake_tool("Write", log=log)])
+    events = await scene.play()
+    assert transitions(scene.terminal) == (ESCALATED, "next_turn")
+    assert [request.max_output_tokens for request in model.requests] == [32_000, 64_000, 32_000]
+    assert list(model.requests[1].messages) == list(model.requests[0].messages)
+    assert inputs(log) == [{"path": "a"}]
+    shown = [e.message.uuid for e in events if isinstance(e, AssistantEvent | UserEvent)]
+    assert [e.uuid for e in events if isinstance(e, Tombstone)] == shown[:3]  # text, call and its error
+    assert History.fold([*scene.params().messages.view(), *scene.journal.records]).view() == scene.view
+
+
+async def test_a_call_that_fits_no_limit_is_explained_to_the_model_and_given_up_after_three():
+    scene = Scene(ScriptedModel(script=lambda _request, number: limited(number)), [fake_tool("Write")])
+    await scene.play()
+    assert transitions(scene.terminal) == (ESCALATED, "next_turn", ESCALATED, "next_turn", ESCALATED)
+    assert scene.terminal.reason == "malformed_tool_use_exhausted"
+    assert len(results(scene)) == 3
+    assert "breaks off" in str(scene.model.requests[-1].messages)
+
+
+async def test_a_limit_of_the_caller_is_not_raised_for_a_cut_call():
+    scene = Scene(
+        ScriptedModel(limited(1), Reply(say("done"))), [fake_tool("Write")], max_output_tokens=1_000
+    )
+    await scene.play()
+    assert transitions(scene.terminal) == ("next_turn",)
+
+
+async def test_a_reply_whose_other_call_ran_is_not_said_again():
+    model = ScriptedModel(
+        Reply(call("Write", "t0"), broken_call("Write", "t1", CUT), stop_reason="max_tokens"),
+        Reply(say("done")),
+    )
+    scene = Scene(model, [fake_tool("Write")])
+    await scene.play()
+    assert transitions(scene.terminal) == ("next_turn",)
 
 
 # ------------------------------------------------------------------------------------------------ ids

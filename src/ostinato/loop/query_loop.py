@@ -26,7 +26,7 @@ from ostinato.loop.transitions.overflowed import media_rejected, overflowed
 from ostinato.loop.transitions.refused import refused
 from ostinato.loop.transitions.repaired import repaired
 from ostinato.loop.transitions.step import End, Step, all_shown
-from ostinato.loop.transitions.truncated import truncated
+from ostinato.loop.transitions.truncated import said_again, truncated
 from ostinato.loop.transitions.unfinished import empty, paused
 from ostinato.loop.transitions.used_tools import used_tools
 from ostinato.loop.turn import QueryNotes, take_turn
@@ -135,7 +135,8 @@ async def _step(
     turn_tokens = notes.usage.output_tokens
     match outcome:
         case UsedTools():
-            return await used_tools(state, outcome, deps, params.max_turns)
+            again = _said_again(state, outcome, params, deps)
+            return again or await used_tools(state, outcome, deps, params.max_turns)
         case Answered():
             return await answered(state, outcome, params, deps, turn_tokens=turn_tokens)
         case Paused():
@@ -164,6 +165,13 @@ async def _step(
             return exhausted(outcome)
         case _:
             assert_never(outcome)
+
+
+def _said_again(state: State, outcome: UsedTools, params: QueryParams, deps: Deps) -> Step | None:
+    """Calls that hit the output limit may fit the higher one; nothing of them ran."""
+    if outcome.cut is None or params.max_output_tokens_override is not None:
+        return None
+    return said_again(state, msgspec.structs.replace(outcome.cut, records=outcome.records), deps)
 
 
 def _is_history_illegal(outcome: Failed) -> bool:

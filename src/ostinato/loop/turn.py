@@ -30,6 +30,8 @@ from ostinato.state import (
     UsedTools,
 )
 
+OUTPUT_LIMIT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
+
 
 class QueryNotes(msgspec.Struct):
     """What a query gathers over its passes for its `Terminal`; the token target alone reads what it has used."""
@@ -108,7 +110,9 @@ async def _finish(
         await _run_calls(reply, params, executor)
         if aborted.reason is not None:
             return Aborted(phase="tools")
-        return UsedTools(broken_by=end.error if isinstance(end, Broke) else None)
+        if isinstance(end, Broke):
+            return UsedTools(broken_by=end.error)
+        return UsedTools(cut=_cut_calls(reply, end))
     if isinstance(end, Broke):
         return _broken(end.error)
     return _spoken(reply, end)
@@ -121,6 +125,18 @@ async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolE
         await run_tools(executor, reply.tool_use_blocks, reply.assistant_messages)
 
 
+def _cut_calls(reply: Reply, end: Finished) -> Truncated | None:
+    """A reply that hit its limit in a call; some servers then give another stop reason."""
+    if any(call.invalid_input is None for call in reply.tool_use_blocks):
+        return None
+    is_cut = reply.stop_reason in OUTPUT_LIMIT_REASONS or reply.usage.output_tokens >= end.max_output_tokens
+    return _truncated(end) if is_cut else None
+
+
+def _truncated(end: Finished) -> Truncated:
+    return Truncated(max_output_tokens=end.max_output_tokens, is_shortened=end.is_shortened)
+
+
 def _broken(error: ModelError) -> Outcome:
     if error.recover in {"compact", "shrink_output"}:
         return Overflowed(error=error)
@@ -131,8 +147,8 @@ def _broken(error: ModelError) -> Outcome:
 
 def _spoken(reply: Reply, end: Finished) -> Outcome:
     """A complete reply without calls."""
-    if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
-        return Truncated(max_output_tokens=end.max_output_tokens, is_shortened=end.is_shortened)
+    if reply.stop_reason in OUTPUT_LIMIT_REASONS:
+        return _truncated(end)
     said = reply.said
     if reply.stop_reason == "pause_turn":
         return Paused(reply=said)

@@ -6,7 +6,7 @@ The error is withheld while this lasts, and released exactly once if it does not
 from ostinato.loop import results
 from ostinato.loop.deps import Deps
 from ostinato.loop.transitions.step import End, Next, Step
-from ostinato.messages import AssistantMessage, api_error_message, meta_prompt
+from ostinato.messages import AssistantMessage, UserMessage, api_error_message, meta_prompt
 from ostinato.records import Continued, Retract
 from ostinato.state import State, Truncated
 
@@ -21,19 +21,26 @@ OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut
 
 def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: bool) -> Step:
     """`may_escalate`: the caller has set no limit of its own."""
-    limit = min(ESCALATED_MAX_OUTPUT_TOKENS, state.tool_use_context.model.max_output_tokens)
-    has_room = limit > outcome.max_output_tokens and not outcome.is_shortened
-    if may_escalate and state.max_output_tokens_override is None and has_room:
-        return _said_again(state, outcome, deps, limit)
+    again = said_again(state, outcome, deps) if may_escalate else None
+    if again is not None:
+        return again
     if state.max_output_tokens_recovery_count < MAX_RECOVERIES:
         return _gone_on_with(state, outcome, deps)
     text = OUTPUT_LIMIT.format(limit=outcome.max_output_tokens)
     return End("completed", (api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text),))
 
 
-def _said_again(state: State, outcome: Truncated, deps: Deps, limit: int) -> Next:
-    """The same request with a higher limit. What was cut is gone, from the screen too: the whole reply comes again."""
-    cut = tuple(record.uuid for record in outcome.records if isinstance(record, AssistantMessage))
+def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
+    """The same request with a higher limit; None where that was tried or there is none. What was cut is gone, from the screen too:
+    the whole reply comes again.
+    """
+    limit = min(ESCALATED_MAX_OUTPUT_TOKENS, state.tool_use_context.model.max_output_tokens)
+    has_room = limit > outcome.max_output_tokens and not outcome.is_shortened
+    if state.max_output_tokens_override is not None or not has_room:
+        return None
+    cut = tuple(
+        record.uuid for record in outcome.records if isinstance(record, AssistantMessage | UserMessage)
+    )
     edits = (Retract(deps.ids.uuid(), cut),) if cut else ()
     transition = Continued("max_output_tokens_escalate", state.turn_count)
     following = State(
