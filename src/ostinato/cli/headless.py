@@ -17,12 +17,12 @@ from ostinato.cli.output import Output, OutputClosed
 from ostinato.cli.shown import Renderer, Shown
 from ostinato.cli.signals import Interruption
 from ostinato.cli.text_output import TextOutput
-from ostinato.engine.assemble import open_engine
 from ostinato.engine.clock import RandomIds
 from ostinato.engine.model_choice import SMALL_MODEL
 from ostinato.engine.options import Options
 from ostinato.engine.prompt_text import checked_prompt
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.without_model import start_engine_for
 from ostinato.events import Result
 from ostinato.protocols.stream_json import StreamedSession, StreamJson
 
@@ -55,8 +55,7 @@ async def run_query(
     options: Options, prompt: str, scene: Scene, output: Output, talk: Talk, interruption: Interruption
 ) -> int:
     """The exit code. Raises OstinatoError for what was wrong before anything was sent; a closed output is no error."""
-    checked_prompt(prompt)
-    async with open_engine(options) as engine:
+    async with aclosing(await start_engine_for(checked_prompt(prompt), options)) as engine:
         for notice in notices_to_tell(engine.setting.notices, scene):
             talk(f"note: {notice}\n")
         renderer = renderer_for(scene, engine, options, interruption)

@@ -9,9 +9,9 @@ from typing import Any, Unpack
 import anyio
 from anyio.lowlevel import current_token
 
-from ostinato.engine.assemble import start_engine
 from ostinato.engine.options import Options, QueryOptions
 from ostinato.engine.result import QueryResult, result_of_events, terminal_of
+from ostinato.engine.without_model import start_engine_for
 from ostinato.errors import UsageError
 from ostinato.events import Event, Result, Terminal
 
@@ -41,7 +41,7 @@ async def query(prompt: str, **options: Unpack[QueryOptions]) -> AsyncGenerator[
 
 async def _submitted(prompt: str, options: Options) -> AsyncGenerator[Event, None]:
     """An engine for one prompt: the events of its submission, with the `Result`."""
-    engine = await start_engine(options)
+    engine = await start_engine_for(prompt, options)
     events = engine.submit_message(prompt)
     try:
         async for event in events:

@@ -1,0 +1,56 @@
+"""Where no model can be reached, what needs none is answered and everything else is refused with what to set."""
+
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.engine.options import Options
+from ostinato.engine.query import query, run
+from ostinato.engine.slash.builtin import BUILTINS
+from ostinato.engine.without_model import start_engine_for
+from ostinato.errors import ConfigurationError, LocalModelError
+from ostinato.events import Event, Result, SystemEvent
+
+
+def nothing_set(folder: Path, **more: Any) -> dict[str, Any]:
+    return {"cwd": folder, "environment": {"HOME": str(folder), "PATH": "/usr/bin:/bin"}, **more}
+
+
+async def events_of(prompt: str, folder: Path, **more: Any) -> list[Event]:
+    async with aclosing(await start_engine_for(prompt, Options(**nothing_set(folder, **more)))) as engine:
+        return [event async for event in engine.submit_message(prompt)]
+
+
+@pytest.mark.parametrize("name", [one.name for one in BUILTINS])
+async def test_every_built_in_command_is_answered_without_a_key(tmp_path: Path, name: str):
+    *shown, result = await events_of(f"/{name}", tmp_path, max_budget_usd=1.0)
+    assert isinstance(result, Result)
+    assert not result.is_error
+    assert all(isinstance(event, SystemEvent) for event in shown)
+
+
+def test_the_command_is_answered_for_a_program_too(tmp_path: Path):
+    assert "/resume" in run("/help", **nothing_set(tmp_path)).text
+
+
+async def test_a_local_model_that_is_not_there_keeps_nobody_from_a_command(tmp_path: Path):
+    events = [event async for event in query("/status", **nothing_set(tmp_path, model="local"))]
+    assert events
+    with pytest.raises(LocalModelError):
+        await anext(query("hi", **nothing_set(tmp_path, model="local")))
+
+
+@pytest.mark.parametrize("prompt", ["hi", "/unknown", " /help", "/etc/hosts is wrong"])
+async def test_what_is_for_a_model_is_refused_before_anything_is_opened(tmp_path: Path, prompt: str):
+    with pytest.raises(ConfigurationError) as caught:
+        await anext(query(prompt, **nothing_set(tmp_path)))
+    assert "ANTHROPIC_API_KEY" in caught.value.hint
+    assert not (tmp_path / ".ostinato").exists()
+
+
+async def test_a_model_named_wrongly_in_the_command_itself_is_said(tmp_path: Path):
+    *_, result = await events_of("/model nonsuch", tmp_path)
+    assert isinstance(result, Result)
+    assert result.is_error
