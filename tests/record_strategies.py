@@ -55,6 +55,8 @@ def _of(kind: shape.Type) -> st.SearchStrategy[Any]:
             return st.lists(_of(kind.item_type), max_size=2).map(tuple)
         case shape.LiteralType():
             return st.sampled_from(list(kind.values))
+        case shape.DictType(value_type=shape.StructType()):
+            return st.dictionaries(_of(kind.key_type), _of(kind.value_type), max_size=2)
         case _:
             return _LEAVES[type(kind)]
 
