@@ -46,6 +46,8 @@ def test_what_waits_is_in_the_order_of_arrival_the_most_urgent_first(queue: Prom
     ("text", "mode"),
     [
         ("/model opus", "command"),
+        ("/größe", "command"),
+        ("/" + "n" * 101, "prompt"),
         ("/clear", "command"),
         ("!ls", "shell"),
         ("/etc/hosts is wrong", "prompt"),

@@ -7,7 +7,8 @@ finds it either sent or still waiting), or by a record that says it will not be 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from ostinato.engine.prompt_text import checked_prompt, prompt_mode
+from ostinato.engine.prompt_text import checked_prompt
+from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import UsageError
 from ostinato.messages import AttachmentMessage, UserMessage
 from ostinato.records import PromptMode, QueueArrived, QueuePriority, QueueTaken, Record

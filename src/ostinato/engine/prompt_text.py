@@ -1,15 +1,11 @@
 """What may be a prompt: legal Unicode, something in it, and no book."""
 
-import re
 from typing import Final
 
 from ostinato.codec import sanitise
 from ostinato.errors import UsageError
-from ostinato.records import PromptMode
 
 MAX_PROMPT_CHARACTERS: Final = 10_000_000
-
-_COMMAND: Final = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
 
 
 def checked_prompt(text: str) -> str:
@@ -23,10 +19,3 @@ def checked_prompt(text: str) -> str:
             hint="put long material into a file and name it in the prompt",
         )
     return clean
-
-
-def prompt_mode(text: str) -> PromptMode:
-    """`/name …` is a command and `!…` a shell line; a path such as `/etc/hosts` is part of a sentence."""
-    if text.startswith("!"):
-        return "shell"
-    return "command" if _COMMAND.match(text) else "prompt"

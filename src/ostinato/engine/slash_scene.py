@@ -1,6 +1,6 @@
 """Slash commands on an engine: the reader that it asks first, and the scene that each command looks at.
 
-A prompt that does not begin with a slash loads nothing of the commands.
+A prompt that is neither a command nor a shell line loads nothing of what answers them.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.configuration import Configuration
 from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.engine.slash.reply import NotACommand, SlashOutcome
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
@@ -41,15 +42,17 @@ def slash_reader(engine: QueryEngine, ground: SlashGround) -> PromptReader:
     """What the engine asks about each prompt before a model may see it."""
 
     async def read(prompt: str, abort: Abort, /) -> SlashOutcome:
-        if prompt.startswith("!") and ground.runs_shell_lines:
-            from ostinato.engine.slash.own_shell_line import answer_shell_line  # ruff: ignore[import-outside-top-level] - as above
+        match prompt_mode(prompt):
+            case "shell" if ground.runs_shell_lines:
+                from ostinato.engine.slash.own_shell_line import answer_shell_line  # ruff: ignore[import-outside-top-level] - as above
 
-            return await answer_shell_line(prompt[1:], _scene(engine, ground, abort))
-        if not prompt.startswith("/"):
-            return NotACommand()
-        from ostinato.engine.slash.dispatch import dispatch  # ruff: ignore[import-outside-top-level] - see the module's docstring
+                return await answer_shell_line(prompt[1:], _scene(engine, ground, abort))
+            case "command":
+                from ostinato.engine.slash.dispatch import dispatch  # ruff: ignore[import-outside-top-level] - see the module's docstring
 
-        return await dispatch(prompt, partial(_scene, engine, ground, abort))
+                return await dispatch(prompt, partial(_scene, engine, ground, abort))
+            case _:
+                return NotACommand()
 
     return read
 

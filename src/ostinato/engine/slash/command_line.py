@@ -1,4 +1,5 @@
-"""Whether a prompt is a command at all: a slash, a name, then nothing or white space. Everything else is for the model.
+"""Whom a prompt is for. A command is a slash, a name, then nothing or white space; a shell line begins with `!`; everything else
+is for the model.
 
 `/etc/hosts is wrong` and `/* a comment */` are no commands, and a space before the slash sends any line to the model.
 """
@@ -7,6 +8,8 @@ import re
 from typing import Final
 
 import msgspec
+
+from ostinato.records import PromptMode
 
 MAX_NAME_CHARACTERS: Final = 100
 _COMMAND: Final = re.compile(r"/(?P<name>[^\W\d_][\w.:-]*)(?:\s+(?P<arguments>.*))?", re.DOTALL)
@@ -25,3 +28,10 @@ def read_command_line(prompt: str) -> CommandLine | None:
     if found is None or len(found["name"]) > MAX_NAME_CHARACTERS:
         return None
     return CommandLine(found["name"], (found["arguments"] or "").strip())
+
+
+def prompt_mode(prompt: str) -> PromptMode:
+    """What the prompt is where shell lines are run; elsewhere a `!` is part of the text."""
+    if prompt.startswith("!"):
+        return "shell"
+    return "prompt" if read_command_line(prompt) is None else "command"
