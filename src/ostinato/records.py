@@ -146,11 +146,14 @@ class ToolFinished(Fact, frozen=True, tag="tool_finished"):
 
 
 class PermissionDecided(Fact, frozen=True, tag="permission_decided"):
+    """`wanted` is what was to be done where no call of the model says so: a shell line of the user's, at most its beginning."""
+
     tool_use_id: str
     tool_name: str
     behaviour: Literal["allow", "deny"]
     rule: str
     source: str
+    wanted: str = ""
 
 
 class Aborted(Fact, frozen=True, tag="aborted"):

@@ -29,7 +29,7 @@ from ostinato.history import History
 from ostinato.loop.run import SETTLE_S
 from ostinato.messages import Message, Usage
 from ostinato.ports import Journal, ModelFacts
-from ostinato.records import QueueTaken, Record, SettingChanged
+from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChanged
 from ostinato.submissions import AbortReason, QueuedPrompt
 
 WITHDRAWN = "the message was taken back before it was sent"
@@ -180,6 +180,10 @@ class QueryEngine:
             parts, setting=msgspec.structs.replace(parts.setting, permission_mode=mode)
         )
         self._talk.record(SettingChanged("permission_mode", mode))
+
+    def record(self, fact: PermissionDecided) -> None:
+        """Write down what happened beside the queries. Raises JournalError."""
+        self._talk.record(fact)
 
     async def clear(self) -> None:
         """Begin a new session with the same settings; the old one stays as it is and can be resumed.

@@ -78,6 +78,7 @@ def _scene(engine: QueryEngine, ground: SlashGround, abort: Abort) -> "SlashScen
         uuid=RandomIds().uuid,
         with_rules=ground.with_rules,
         set_model=engine.set_model,
+        record=engine.record,
         settings=_settings(ground.configuration),
         trust=_trust(ground.configuration),
     )

@@ -53,7 +53,7 @@ class Talk:
     def record(self, record: Record) -> None:
         """Write a fact; while a query runs it is no part of that query's records, since it changes no view."""
         self.parts.place.journal.write(record)
-        if self.running is None:
+        if self.running is None or self.running.run is None:
             self.history = self.history.append(record)
 
     def so_far(self) -> History:

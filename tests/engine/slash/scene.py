@@ -20,6 +20,7 @@ from ostinato.history import History
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
+from ostinato.records import PermissionDecided
 from ostinato.testing import (
     SCRIPTED_FACTS,
     AllowAll,
@@ -54,6 +55,7 @@ class Stage:
         self.workspace = FakeWorkspace(
             self.project, play=lambda _argv: played(self.output, exit_code=self.exit_code)
         )
+        self.recorded: list[PermissionDecided] = []
         self.given_rules: list[tuple[Rule, ...]] = []
         self.model = SCRIPTED_FACTS
         self.abort = ManualAbort()
@@ -106,6 +108,7 @@ class Stage:
             "uuid": CountingIds().uuid,
             "with_rules": self._with_rules,
             "set_model": self._set_model,
+            "record": self.recorded.append,
             "trust": Trusted(self.trusted_things) if self.trusted_things else Untrusted(things, ()),
         }
         return SlashScene(**{**given, **self.changes})

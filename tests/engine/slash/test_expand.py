@@ -58,6 +58,7 @@ async def test_a_denied_line_sends_nothing_and_runs_none_after_it(stage: Stage):
     assert (await stage.reply("/look")).is_error
     assert stage.ran == []
     assert [query.input["command"] for query in stage.gate.queries] == ["echo 1"]
+    assert [(one.behaviour, one.wanted) for one in stage.recorded] == [("deny", "echo 1")]
 
 
 async def test_the_gate_judges_the_line_with_the_arguments_in_it(stage: Stage):

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options, PermissionAsked
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.events import Event, Result, SystemEvent
+from ostinato.records import PermissionDecided
 from ostinato.testing import Reply, ScriptedModel, say
 
 SCRIPT = "echo made; touch made.txt"
@@ -43,6 +46,31 @@ async def test_a_rule_that_denies_holds(tmp_path: Path):
     assert isinstance(result, Result)
     assert result.is_error
     assert not (tmp_path / "made.txt").exists()
+
+
+async def test_what_was_decided_about_it_is_kept_and_listed(tmp_path: Path):
+    denied = options(
+        tmp_path,
+        ScriptedModel(),
+        disallowed_tools=["Bash(touch:*)"],
+        keep_session=True,
+        environment={"HOME": str(tmp_path)},
+    )
+    async with open_engine(denied) as engine:
+        await events_of(engine, f"!{SCRIPT}", "!echo fine")
+        session_id, listed = engine.session_id, await listed_denials(engine)
+    assert f"Bash({SCRIPT})" in listed
+    assert "denied in this session: 1" in listed
+    async with open_engine(replace(denied, resume=session_id)) as engine:
+        assert await listed_denials(engine) == listed
+        decided = [one for one in engine.history.log() if isinstance(one, PermissionDecided)]
+    assert [(one.behaviour, one.wanted) for one in decided] == [("deny", SCRIPT), ("allow", "echo fine")]
+
+
+async def listed_denials(engine: QueryEngine) -> str:
+    *_, result = await events_of(engine, "/permissions")
+    assert isinstance(result, Result)
+    return result.text
 
 
 async def test_where_nobody_types_it_is_a_prompt_like_any_other(tmp_path: Path):

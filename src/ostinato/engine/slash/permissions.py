@@ -75,6 +75,7 @@ def _denials(history: History) -> Iterable[str]:
     yield f"denied in this session: {len(denied)}\n"
     for one in denied[-MAX_DENIALS:]:
         call = wanted.get(one.tool_use_id)
-        target = "" if call is None else next((v for v in call.input.values() if isinstance(v, str)), "")
+        texts = () if call is None else (value for value in call.input.values() if isinstance(value, str))
+        target = one.wanted or next(iter(texts), "")
         why = " of ".join(filter(None, (one.rule, one.source)))
         yield f"  {one.tool_name}({shown_line(target, 100)}): {shown_line(why, 200)}\n"

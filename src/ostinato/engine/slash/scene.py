@@ -14,6 +14,7 @@ from ostinato.history import History
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import Abort, FileState, ModelFacts, Permissions, Workspace
+from ostinato.records import PermissionDecided
 from ostinato.tool import Tool
 
 
@@ -31,7 +32,8 @@ class SlashScene:
     """`costs` are of the whole session, by model, also of what came before a resume. `trust` None: nothing was looked at.
 
     `with_rules` gives the permission gate with these allow rules added for one command. `set_model` makes the model the
-    one of the next query, and raises ConfigurationError for a name that is none. `uuid` makes identifiers.
+    one of the next query, and raises ConfigurationError for a name that is none. `record` writes into the session's journal, and
+    raises JournalError. `uuid` makes identifiers.
     """
 
     session_id: str
@@ -49,5 +51,6 @@ class SlashScene:
     uuid: Callable[[], str]
     with_rules: Callable[[tuple[Rule, ...]], Permissions]
     set_model: Callable[[str], Awaitable[ModelFacts]]
+    record: Callable[[PermissionDecided], None]
     settings: SettingsInForce | None = None
     trust: TrustState | None = None

@@ -8,12 +8,16 @@ from ostinato.engine.slash.scene import SlashScene
 from ostinato.loop.abortable import unless_aborted
 from ostinato.permissions.rules import Rule
 from ostinato.ports import Denied, PermissionQuery
+from ostinato.records import PermissionDecided
 from ostinato.tool import Tool, ToolContext, ToolOutcome, find_tool
 
 TIMEOUT_MS: Final = 60_000
 MAX_LINES: Final = 20
 MAX_TOTAL_CHARACTERS: Final = 200_000
 """Of all output that goes into one prompt; a line's own is bounded by the Bash tool."""
+
+MAX_RECORDED_CHARACTERS: Final = 1_000
+"""Of the line, beside the decision about it."""
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -54,6 +58,9 @@ async def _asked_and_run(
     given = {"command": command, "timeout": timeout_ms}
     query = PermissionQuery(tool, call_id, given, scene.workspace, scene.abort)
     answer = await scene.with_rules(rules).decide(query)
+    behaviour = "deny" if isinstance(answer, Denied) else "allow"
+    reason, wanted = answer.reason, command[:MAX_RECORDED_CHARACTERS]
+    scene.record(PermissionDecided(call_id, tool.name, behaviour, reason.rule, reason.source, wanted))
     if isinstance(answer, Denied):
         return NotRun(answer.reason.text, "`/permissions` shows what is allowed")
     context = ToolContext(call_id, scene.workspace, scene.files, scene.abort, lambda _text: None)
