@@ -128,6 +128,17 @@ def test_a_listing_shows_the_title_and_survives_damage(tmp_path: Path):
     assert len(summary.prompt) == 200
 
 
+def test_what_is_no_regular_file_keeps_nobody_waiting(tmp_path: Path):
+    path = kept(tmp_path, tmp_path, ONE, "hello")
+    os.mkfifo(path.with_name(f"{TWO}.jsonl"))
+    path.with_name("folder.jsonl").mkdir()
+    path.with_name("link.jsonl").symlink_to("nowhere")
+    assert [summary.session_id for summary in list_sessions(tmp_path)] == [ONE]
+    assert find_session(tmp_path, "1111", tmp_path) == path
+    with pytest.raises(UsageError):
+        find_session(tmp_path, TWO)
+
+
 def test_a_transcript_of_another_program_is_neither_listed_nor_continued(tmp_path: Path):
     folder = session_file(tmp_path, tmp_path, ONE).parent
     folder.mkdir(parents=True)

@@ -127,11 +127,11 @@ def _unkept(reason: str) -> Unkept:
 
 
 def _files(root: Path | None, cwd: Path | None) -> Iterable[Path]:
+    """Regular files alone: opening a FIFO of that name would wait for ever."""
     if root is None:
         return ()
-    if cwd is not None:
-        return project_folder(root, cwd).glob("*.jsonl")
-    return root.glob("projects/*/*.jsonl")
+    named = root.glob("projects/*/*.jsonl") if cwd is None else project_folder(root, cwd).glob("*.jsonl")
+    return (path for path in named if os.path.isfile(path))
 
 
 def _fitting(root: Path | None, name: str, cwd: Path | None) -> list[Path]:
