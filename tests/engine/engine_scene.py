@@ -18,6 +18,7 @@ from ostinato.errors import ConfigurationError, JournalError
 from ostinato.events import Event, Result
 from ostinato.history import History
 from ostinato.loop.deps import Deps
+from ostinato.loop.fallback import Fallbacks
 from ostinato.messages import ToolResult, UserMessage
 from ostinato.permissions.rules import Rule
 from ostinato.ports import Abort, Allowed, Denied, ModelFacts, PermissionQuery, Permissions
@@ -73,6 +74,8 @@ class Desk:
         self.mode: PermissionMode = "default"
         self.clock = FakeClock(auto_advance=True)
         self.ids = CountingIds()
+        self.is_closed = False
+        self.fallbacks = Fallbacks()
         self._tools = tuple(tools)
         self._read = read
         self._max_turns = max_turns
@@ -114,6 +117,10 @@ class Desk:
         history = History.fold([*before, started])
         return Begun(place, history, pending_prompts(before))
 
+    async def aclose(self) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.is_closed = True
+
     async def parts(self, place: Place, chosen: ChosenModel) -> Parts:
         await anyio.lowlevel.checkpoint()
         setting = Setting(
@@ -127,7 +134,14 @@ class Desk:
             permission_mode=self.mode,
             max_turns=self._max_turns,
         )
-        deps = Deps(chosen.model.stream, _Gate(self), place.journal, self.clock, self.ids)
+        deps = Deps(
+            chosen.model.stream,
+            _Gate(self),
+            place.journal,
+            self.clock,
+            self.ids,
+            fallbacks=self.fallbacks,
+        )
         return Parts(place, chosen, setting, deps)
 
     def facts_of(self, model: str) -> ModelFacts | None:

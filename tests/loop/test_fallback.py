@@ -1,5 +1,6 @@
 """When a model gives out another takes over for this query: nothing of the first leaks into it, and no effect happens twice."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -50,7 +51,7 @@ GONE = ModelError("no such model", kind="not_found", status=404, recover="fallba
 LIMITED = ModelError("slow down", kind="rate_limit", status=429, retry=True, retry_after_s=600.0)
 
 
-def scene(first: list[Turn], *others: ScriptedModel, **more: object) -> Scene:
+def scene(first: Sequence[Turn], *others: ScriptedModel, **more: object) -> Scene:
     made = Scene(
         ScriptedModel(*first), config=CONFIG, clock=FakeClock(auto_advance=True), others=list(others)
     )
@@ -158,10 +159,12 @@ async def test_the_chain_is_walked_in_its_order_and_then_the_error_is_shown_once
 async def test_the_next_query_begins_with_the_first_model_again():
     first = ScriptedModel(*[Fails(OVERLOADED)] * 3, Reply(say("back")))
     chain = [second(Reply(say("here")))]
+    said: list[tuple[str, str]] = []
     for _ in range(2):
         played = Scene(first, config=CONFIG, clock=FakeClock(auto_advance=True), others=chain)
         await played.play()
-    assert texts(played) == [("scripted-1", "back")]
+        said += texts(played)
+    assert said == [("second", "here"), ("scripted-1", "back")]
 
 
 # ------------------------------------------------------------------ what the next model gets

@@ -111,7 +111,7 @@ def version_line() -> str:
     "fallback_models",
     multiple=True,
     metavar="NAMES",
-    help="Go on with these, in order, when the model gives out. Kept, but not acted on yet.",
+    help="Go on with these, in order, when the model gives out.",
 )
 @click.option(
     "--permission-mode",

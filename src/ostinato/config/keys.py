@@ -97,8 +97,7 @@ SETTINGS: Final = Fields((
     Key(
         "fallbackModel",
         Texts(joins=False, may_be_one=True),
-        "Models to go on with when one is overloaded.",
-        is_used=False,
+        "Models that take over, in order, when the chosen one gives out; at most three.",
     ),
     Key("apiKeyHelper", Text(), "A command that prints the key for the model's provider.", is_used=False),
     Key("hooks", Hooks(), "Commands that run at points of the loop.", is_used=False),

@@ -13,6 +13,7 @@ from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration, started_with
+from ostinato.engine.fallback_models import open_fallbacks
 from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
@@ -124,6 +125,7 @@ class _Maker:
         self._clock, self._ids = SystemClock(), RandomIds()
         self._instructions = LoadedInstructions()
         self._budget = TreeBudget(_limits_of(options), self._clock)
+        self._chain = open_fallbacks(options, self._budget.limits, self._choose_other)
         builtin = builtin_tools(is_read_only_command=is_read_only_shell)
         self._gate = Gate(
             Policy(options.permission_mode or "default", ground.rules),
@@ -144,6 +146,14 @@ class _Maker:
             runs_shell_lines=self._options.shell_lines,
         )
         return slash_reader(engine, ground)
+
+    def _choose_other(self, name: str) -> ChosenModel:
+        """What the options say of the chosen model does not hold for another one."""
+        ground = self._ground
+        wanted = replace(self._options, model=name, model_overrides={})
+        return choose_model(
+            wanted, ground.environment, models_folder=(ground.data_root or Path.home()) / "models"
+        )
 
     def choose_model(self, name: str) -> ChosenModel:
         ground = self._ground
@@ -187,6 +197,7 @@ class _Maker:
             strip_media=shortening.media,
             stop_hooks=tuple(self._options.stop_hooks),
             stop_failure_hooks=tuple(self._options.stop_failure_hooks),
+            fallbacks=self._chain.fallbacks,
         )
         return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
 
@@ -203,6 +214,9 @@ class _Maker:
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Permissions:
         return self._gate.with_rules(rules)
+
+    async def aclose(self) -> None:
+        await self._chain.aclose()
 
     async def _surroundings(self, place: Place, facts: ModelFacts) -> Surroundings:
         sources = Sources(
@@ -239,6 +253,7 @@ class _Maker:
                 *place.notices,
                 *ground.effect.notices,
                 *chosen.notices,
+                *self._chain.notices,
                 *wish_notices(options.thinking, options.effort, facts),
             ),
         )

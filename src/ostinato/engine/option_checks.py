@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from ostinato.engine.options import PERMISSION_MODES, Options
+from ostinato.engine.options import MAX_FALLBACK_MODELS, PERMISSION_MODES, Options
 from ostinato.engine.thinking import check_wish
 from ostinato.errors import UsageError
 from ostinato.providers.deadlines import Deadlines
@@ -27,6 +27,11 @@ def check_options(options: Options) -> None:
                 f"`{name}` is one text where a list belongs",
                 hint=f"write `{name}=[{getattr(options, name)!r}]`",
             )
+    if len(options.fallback_models) > MAX_FALLBACK_MODELS:
+        raise UsageError(
+            f"`fallback_models` names {len(options.fallback_models)} models",
+            hint=f"name at most {MAX_FALLBACK_MODELS}, in the order in which they shall take over",
+        )
     for name in FUNCTIONS:
         _check_functions(name, getattr(options, name))
     for name in COUNTS:

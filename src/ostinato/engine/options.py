@@ -66,6 +66,9 @@ CanUseTool = Callable[[PermissionAsked], Awaitable[Allow | Deny]]
 """Asked for every call that no rule allows or denies. May take as long as it wants; an abort ends the wait."""
 
 
+MAX_FALLBACK_MODELS = 3
+"""As many as the field's clients take (semantics §12)."""
+
 SettingSource = Literal["user", "project", "local"]
 ALL_SETTING_SOURCES: tuple[SettingSource, ...] = ("user", "project", "local")
 
@@ -84,7 +87,8 @@ class Options(msgspec.Struct, frozen=True):
     `max_budget_usd`, `max_total_tokens` and `timeout_s` limit all queries of the conversation together, and whatever they
     start; `timeout_s` counts the time while a query runs.
     `thinking` and `effort` say how much the model shall think; what it cannot be told of is named in the notices.
-    `fallback_models` are kept for when the chosen model gives out; nothing goes on with them yet.
+    `fallback_models`, at most three names, take over in order when the chosen model gives out, each for the rest of the query;
+    the next query begins with the chosen one again, unless its server asked to be left alone.
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for

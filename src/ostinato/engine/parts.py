@@ -77,3 +77,7 @@ class EngineMaker(Protocol):
     def with_rules(self, rules: tuple[Rule, ...]) -> Permissions:
         """The permission gate with these rules as well; what changes in the one changes in the other."""
         ...
+
+    async def aclose(self) -> None:
+        """Give back what all parts share: the models that may take over."""
+        ...

@@ -257,6 +257,7 @@ class QueryEngine:
             self._let_go()
             with anyio.move_on_after(SETTLE_S, shield=True):
                 async with AsyncExitStack() as every_one:
+                    every_one.push_async_callback(self._talk.maker.aclose)
                     for chosen in (*self._retired, self._talk.parts.chosen):
                         every_one.push_async_callback(chosen.aclose)
 

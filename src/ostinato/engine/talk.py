@@ -12,7 +12,7 @@ from ostinato.events import ModelCost
 from ostinato.history import History
 from ostinato.loop.run import Run
 from ostinato.ports import Abort, ModelFacts
-from ostinato.records import Record, ResponseEnded
+from ostinato.records import Attempt, Record, ResponseEnded
 
 
 class Running(msgspec.Struct):
@@ -32,12 +32,18 @@ class Talk:
         self.history = history
         self.spent = spent_in(history)
         self.running: Running | None = None
-        self._known = {parts.chosen.facts.id: parts.chosen.facts}
+        self._known: dict[str, ModelFacts] = {}
+        self._know_models_of(parts)
 
     def adopt(self, parts: Parts) -> None:
         """From the next query on. The permission mode is the engine's own, whatever the options began with."""
         mode = self.parts.setting.permission_mode
         self.parts = replace(parts, setting=msgspec.structs.replace(parts.setting, permission_mode=mode))
+        self._know_models_of(parts)
+
+    def _know_models_of(self, parts: Parts) -> None:
+        for substitute in parts.deps.fallbacks.substitutes:
+            self.know(substitute.facts)
         self.know(parts.chosen.facts)
 
     def know(self, facts: ModelFacts) -> None:
@@ -67,6 +73,6 @@ def spent_in(history: History) -> Spent:
     """What the session's responses cost until now, earlier runs included."""
     spent = Spent()
     for record in history.log():
-        if isinstance(record, ResponseEnded):
+        if isinstance(record, ResponseEnded | Attempt):
             spent.add(record.model, record.usage)
     return spent

@@ -3,7 +3,7 @@
 from ostinato.engine.costs import Spent
 from ostinato.messages import AttachmentMessage, QueuedCommand
 from ostinato.ports import Journal
-from ostinato.records import Record, ResponseEnded
+from ostinato.records import Attempt, Record, ResponseEnded
 
 
 class WrittenRecords:
@@ -17,7 +17,7 @@ class WrittenRecords:
     def write(self, record: Record) -> None:
         self._journal.write(record)
         self.records.append(record)
-        if isinstance(record, ResponseEnded):
+        if isinstance(record, ResponseEnded | Attempt):
             self._spent.add(record.model, record.usage)
 
     async def sync(self) -> None:
