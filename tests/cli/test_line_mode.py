@@ -127,7 +127,7 @@ def test_without_colour_no_colour_comes(desk: Desk):
 
 
 def test_an_unfinished_block_is_seen_before_it_is_complete_and_stands_there_once_after(desk: Desk):
-    cut = OnWire(Reply(say("a **bold** beginning")), stall_after_events=6)
+    cut = OnWire(Reply(say("a **bold** beginning")), stall_after_events=5)
     with StrictServer(cut) as server:
         desk.url = server.url
         with PseudoTerminal(desk) as terminal:
