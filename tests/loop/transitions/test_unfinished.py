@@ -1,6 +1,6 @@
 """A reply that is no answer yet goes on, a bounded number of times; what stays empty is an error, except right after tools."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
 
 import pytest
@@ -14,6 +14,7 @@ from ostinato.messages import Text, UserMessage
 from ostinato.records import Continued
 from ostinato.state import Bounds, Empty, Paused, State
 from ostinato.stop_hooks import BlockStop, StopDecision, Stopping
+from ostinato.submissions import QueuedPrompt
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, think, transitions
 
 EMPTIES = [Reply(), Reply(say("  ")), Reply(think("hm", signature="s"))]
@@ -94,6 +95,49 @@ async def test_a_silent_end_after_tools_is_asked_of_the_stop_hooks_like_any_othe
     await scene.play()
     assert transitions(scene.terminal) == ("next_turn", "stop_hook_blocking")
     assert heard == ["", "I looked"]
+
+
+@pytest.mark.parametrize("nothing", EMPTIES, ids=["nothing", "blank", "thought only"])
+async def test_a_model_that_was_sent_on_after_its_answer_may_have_nothing_to_add(nothing: Reply):
+    async def once(stopping: Stopping, /) -> StopDecision | None:
+        return None if stopping.blocks else BlockStop("is that all?")
+
+    hooked = Scene(ScriptedModel(Reply(say("done")), nothing), stop_hooks=[once])
+    nudged = Scene(ScriptedModel(Reply(say("done")), *[nothing] * 3), target_tokens=10**6)
+    cut = Scene(ScriptedModel(*[Reply(say("all"), stop_reason="max_tokens")] * 2, nothing))
+    resumed = Scene(ScriptedModel(pausing("all"), nothing))
+    for scene in (hooked, nudged, cut, resumed):
+        await scene.play()
+        assert RETRY not in transitions(scene.terminal)
+        assert scene.terminal.reason == "completed"
+
+
+async def test_a_pause_with_nothing_before_it_is_not_an_answer():
+    scene = Scene(ScriptedModel(Reply(stop_reason="pause_turn"), Reply(), Reply(say("now"))))
+    await scene.play()
+    assert transitions(scene.terminal) == (RESUME, RETRY)
+
+
+class Waiting:
+    """Implements `PromptSource` with one prompt."""
+
+    def __init__(self, prompt: QueuedPrompt) -> None:
+        self._prompts: Sequence[QueuedPrompt] = (prompt,)
+
+    def drain(self) -> Sequence[QueuedPrompt]:
+        taken, self._prompts = self._prompts, ()
+        return taken
+
+    def give_back(self, prompts: Sequence[QueuedPrompt]) -> None:
+        self._prompts = prompts
+
+
+async def test_what_the_user_sent_while_tools_ran_wants_an_answer():
+    model = ScriptedModel(Reply(call("Look", "t1")), Reply(), Reply(say("noon")))
+    queue = Waiting(QueuedPrompt("q1", "and the time?"))
+    scene = Scene(model, [fake_tool("Look")], queue=queue)
+    await scene.play()
+    assert transitions(scene.terminal) == ("next_turn", RETRY)
 
 
 async def test_thinking_without_an_answer_stays_in_the_history_and_is_not_sent_alone():

@@ -1,7 +1,7 @@
 """Replies that are no answer yet: one that the provider has paused is sent back unchanged to go on, an empty one is asked about.
 
-Empty is what holds nothing for a reader: no call and no text; thinking alone is empty. There is one empty reply that counts as
-an answer: the model ends its turn right after tools, having nothing to add to what they did.
+Empty is what holds nothing for a reader: no call and no text; thinking alone is empty. An empty reply counts as an answer where
+the model ends its turn with nothing to add: right after tools, and after it was sent on although it had answered.
 """
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.step import End, Next, Step, Why
 from ostinato.messages import (
+    AssistantMessage,
     AttachmentMessage,
     Message,
     QueuedCommand,
@@ -28,6 +29,13 @@ MAX_PAUSES = 10
 MAX_EMPTY_REPLIES = 2
 """So often a model that says nothing is asked again before the query ends as failed."""
 
+SENT_ON: frozenset[str] = frozenset({
+    "stop_hook_blocking",
+    "token_budget_continuation",
+    "max_output_tokens_recovery",
+})
+"""After these the model had said something, and was asked for more."""
+
 EMPTY = "The model gave {count} empty replies in a row."
 EMPTY_HINT = "say it another way, or choose another model"
 
@@ -43,7 +51,7 @@ async def paused(state: State, outcome: Paused, params: QueryParams, deps: Deps,
 
 async def empty(state: State, outcome: Empty, params: QueryParams, deps: Deps, *, turn_tokens: int) -> Step:
     """What the reply held of thinking stays in the history, where it was shown; it is never sent alone."""
-    if outcome.stop_reason == "end_turn" and _follows_tools(state.messages.view()):
+    if outcome.stop_reason == "end_turn" and _may_be_silent(state):
         silent = Answered(records=outcome.records)
         return await answered(state, silent, params, deps, turn_tokens=turn_tokens)
     empties = state.bounds.empties + 1
@@ -56,9 +64,12 @@ async def empty(state: State, outcome: Empty, params: QueryParams, deps: Deps, *
     return _gone_on(state, outcome, "empty_response_retry", bounds, question, attempt=empties)
 
 
-def _follows_tools(view: list[Message]) -> bool:
-    """Whether tool results are the last that the model read, but for reminders. What the user sent meanwhile wants an answer."""
-    for message in reversed(view):
+def _may_be_silent(state: State) -> bool:
+    """Whether the model has worked or spoken since the user did, so that nothing is a possible last word. What the user sent
+    meanwhile wants an answer.
+    """
+    was_sent_on = state.transition is not None and state.transition.reason in SENT_ON
+    for message in reversed(state.messages.view()):
         match message:
             case SystemMessage():
                 continue
@@ -67,9 +78,9 @@ def _follows_tools(view: list[Message]) -> bool:
             case AttachmentMessage():
                 continue
             case UserMessage():
-                return message.origin == "tool_result"
-            case _:
-                return False
+                return was_sent_on or message.origin == "tool_result"
+            case AssistantMessage():  # a paused reply
+                return bool(message.text.strip())
     return False
 
 
