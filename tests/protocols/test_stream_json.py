@@ -10,6 +10,7 @@ from tests.cli.events import denial, ended, ran, refused, reply
 
 from ostinato.engine.costs import cost_usd
 from ostinato.engine.result_account import ResultAccount
+from ostinato.errors import ModelError
 from ostinato.events import (
     AssistantEvent,
     Event,
@@ -20,6 +21,7 @@ from ostinato.events import (
     Tombstone,
     UserEvent,
 )
+from ostinato.loop.attempt_notices import retry_notice
 from ostinato.messages import (
     Image,
     SystemMessage,
@@ -128,6 +130,14 @@ def test_notices_and_tombstones_are_messages_of_their_own():
     assert (notice["type"], notice["subtype"], notice["content"]) == ("system", "notice", "careful")
     assert (gone["type"], gone["message_uuid"]) == ("tombstone", "msg_1/0")
     assert again["supersedes"] == ["msg_1/0"]
+
+
+def test_a_wait_before_a_retry_is_told_in_the_fields_that_clients_read():
+    error = ModelError("too busy", kind="overloaded", status=529, retry=True)
+    waiting = retry_notice("u", error, 1.25, attempt=3, max_retries=9)
+    (told,) = play([SystemEvent(waiting)])[1:]
+    fields = ("subtype", "attempt", "max_retries", "retry_delay_ms", "error_status", "error")
+    assert [told[name] for name in fields] == ["api_retry", 2, 9, 1250, 529, "overloaded"]
 
 
 # ------------------------------------------------------------------------------------------------ partial messages

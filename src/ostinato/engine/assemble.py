@@ -14,6 +14,7 @@ from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration, started_with
 from ostinato.engine.fallback_models import open_fallbacks
+from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
@@ -198,6 +199,7 @@ class _Maker:
             stop_hooks=tuple(self._options.stop_hooks),
             stop_failure_hooks=tuple(self._options.stop_failure_hooks),
             fallbacks=self._chain.fallbacks,
+            refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
         )
         return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
 

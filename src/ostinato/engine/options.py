@@ -66,6 +66,9 @@ CanUseTool = Callable[[PermissionAsked], Awaitable[Allow | Deny]]
 """Asked for every call that no rule allows or denies. May take as long as it wants; an abort ends the wait."""
 
 
+RefreshApiKey = Callable[[], Awaitable[str | None]]
+"""Gives the key that is valid now, or None if there is none."""
+
 MAX_FALLBACK_MODELS = 3
 """As many as the field's clients take (semantics §12)."""
 
@@ -89,6 +92,7 @@ class Options(msgspec.Struct, frozen=True):
     `thinking` and `effort` say how much the model shall think; what it cannot be told of is named in the notices.
     `fallback_models`, at most three names, take over in order when the chosen model gives out, each for the rest of the query;
     the next query begins with the chosen one again, unless its server asked to be left alone.
+    `refresh_api_key` is asked for a new key, once in a turn, when the model's server refuses the one it was sent.
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
@@ -127,6 +131,7 @@ class Options(msgspec.Struct, frozen=True):
     thinking: ThinkingWish | None = None
     effort: Effort | None = None
     fallback_models: Sequence[str] = ()
+    refresh_api_key: RefreshApiKey | None = None
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
@@ -169,6 +174,7 @@ class QueryOptions(TypedDict, total=False):
     thinking: ThinkingWish | None
     effort: Effort | None
     fallback_models: Sequence[str]
+    refresh_api_key: RefreshApiKey | None
     stop_hooks: Sequence[StopHook]
     stop_failure_hooks: Sequence[StopFailureHook]
     model_overrides: Mapping[str, Any]

@@ -66,7 +66,7 @@ class Failures:
         """What to do after `error`, which `request` met; each call counts as one failure."""
         if error.recover == "shrink_output":
             return self._with_less_output(request, error)
-        if error.recover == "refresh_auth" and self._deps.refresh_auth is not None and not self._has_new_key:
+        if error.recover == "refresh_auth" and self._may_ask_for_key(state):
             self._has_new_key = True
             return WithNewKey()
         self._failures += 1
@@ -82,6 +82,11 @@ class Failures:
             return GiveUp(choice.skipped)
         form = in_one_piece(request) if self._cuts >= WHOLE_AFTER else request
         return Again(form, wait_s, self._failures + 1)
+
+    def _may_ask_for_key(self, state: State) -> bool:
+        """Once in a turn, and for the query's own model: the key is that one's."""
+        is_own_model = state.bounds.fallback_index == 0
+        return is_own_model and self._deps.refresh_auth is not None and not self._has_new_key
 
     def _with_less_output(self, request: ModelRequest, error: ModelError) -> NextTry:
         smaller = None if self._has_shortened else shortened(request, error)

@@ -187,12 +187,20 @@ class StreamJson:
             "subtype": message.subtype,
             "content": message.text,
             "level": message.level,
+            **_retry_fields(message),
             "session_id": self._session.session_id,
             "uuid": message.uuid,
         }
 
     def _own(self, kind: str, fields: JsonObject) -> JsonObject:
         return {"type": kind, **fields, "session_id": self._session.session_id, "uuid": self._new_uuid()}
+
+
+def _retry_fields(message: SystemMessage) -> JsonObject:
+    """What clients know of a wait: which retry it is, how many there may be, how long it takes, and why."""
+    if message.data is None or not message.subtype.startswith("api_retry"):
+        return {}
+    return {**message.data, "error": _ERRORS.get(str(message.data.get("error")), "unknown")}
 
 
 def _error_word(terminal: Terminal) -> str:

@@ -87,6 +87,13 @@ class AnthropicModel:
             wants_stream=request.wants_stream,
         )
 
+    def use_key(self, api_key: str) -> None:
+        """From the next request on."""
+        if "authorization" in self._headers:
+            self._headers["authorization"] = f"Bearer {api_key}"
+        else:
+            self._headers["x-api-key"] = api_key
+
     async def aclose(self) -> None:
         await self._client.aclose()
 

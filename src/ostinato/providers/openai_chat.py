@@ -78,6 +78,10 @@ class OpenAIChatModel:
             wants_stream=request.wants_stream,
         )
 
+    def use_key(self, api_key: str) -> None:
+        """From the next request on."""
+        self._headers["authorization"] = f"Bearer {api_key}"
+
     async def aclose(self) -> None:
         await self._client.aclose()
 

@@ -1,0 +1,35 @@
+"""A new key for a model whose server refused the old one: whoever knows keys is asked, and the adapter told."""
+
+import logging
+from typing import Protocol, runtime_checkable
+
+from ostinato.engine.model_choice import ChosenModel
+from ostinato.engine.options import RefreshApiKey
+from ostinato.loop.model_call import RefreshAuth
+
+
+@runtime_checkable
+class TakesKey(Protocol):
+    """A model behind a key."""
+
+    def use_key(self, api_key: str) -> None: ...
+
+
+def key_refresher(refresh: RefreshApiKey | None, chosen: ChosenModel) -> RefreshAuth | None:
+    """None where nobody knows a key, or the model wants none."""
+    model = chosen.model
+    if refresh is None or not isinstance(model, TakesKey):
+        return None
+
+    async def refreshed() -> bool:
+        try:
+            key = await refresh()
+        except Exception as error:  # ruff: ignore[blind-except] - the host's code; the refusal is then shown as it is
+            logging.getLogger("ostinato").warning("no new key: %r", error)
+            return False
+        if not key:
+            return False
+        model.use_key(key)
+        return True
+
+    return refreshed

@@ -1,0 +1,84 @@
+"""Over real connections: another model of another provider takes over, and a refused key is replaced, as the strict server
+judges it.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+
+import ostinato
+from ostinato.events import Event, Terminal
+from ostinato.testing import Reply, StrictServer, call, fake_tool, say, think
+from ostinato.testing.wire_turn import HttpError
+
+NAMES = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-5", "chat": "openai/gpt-4.1"}
+
+
+async def events_of(
+    tmp_path: Path, first: StrictServer, second: StrictServer, **more: Any
+) -> Sequence[Event]:
+    """The first server speaks Anthropic's wire, the second OpenAI's."""
+    environment = {
+        "HOME": str(tmp_path),
+        "ANTHROPIC_API_KEY": "old",
+        "ANTHROPIC_BASE_URL": first.url,
+        "OPENAI_API_KEY": "old",
+        "OPENAI_BASE_URL": f"{second.url}/v1",
+        "OSTINATO_MAX_RETRIES": "0",
+    }
+    tools = [fake_tool("Look")]
+    options: dict[str, Any] = {
+        "cwd": tmp_path,
+        "keep_session": False,
+        "tools": tools,
+        "environment": environment,
+        "permission_mode": "bypassPermissions",
+        **more,
+    }
+    return [event async for event in ostinato.query("go", **options)]
+
+
+@pytest.mark.parametrize("fallback", ["openai", "chat"])
+async def test_a_model_of_another_provider_goes_on_with_what_was_done(tmp_path: Path, fallback: str):
+    thought = Reply(think("hm"), call("Look", "t1"))
+    with (
+        StrictServer(thought, HttpError(529)) as first,
+        StrictServer(Reply(say("done"))) as second,
+    ):
+        events = await events_of(
+            tmp_path, first, second, model=NAMES["anthropic"], fallback_models=(NAMES[fallback],)
+        )
+        second.assert_clean()
+    ended = events[-1]
+    assert isinstance(ended, Terminal)
+    assert ended.reason == "completed"
+    assert "t1" in str(second.requests[0].body)
+    assert "hm" not in str(second.requests[0].body).split()
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+async def test_a_refused_key_is_replaced_on_every_wire(tmp_path: Path, name: str):
+    async def newest() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "new"
+
+    with StrictServer(Reply(say("done")), accepts_keys={"new"}) as server:
+        events = await events_of(tmp_path, server, server, model=name, refresh_api_key=newest)
+    ended = events[-1]
+    assert isinstance(ended, Terminal)
+    assert (ended.reason, len(server.requests)) == ("completed", 2)
+
+
+async def test_a_host_that_fails_to_give_a_key_does_not_end_the_engine(tmp_path: Path):
+    async def broken() -> str:
+        await anyio.lowlevel.checkpoint()
+        raise RuntimeError("no keychain")
+
+    with StrictServer(Reply(say("done")), accepts_keys={"new"}) as server:
+        events = await events_of(tmp_path, server, server, model=NAMES["anthropic"], refresh_api_key=broken)
+    ended = events[-1]
+    assert isinstance(ended, Terminal)
+    assert (ended.reason, ended.error_kind) == ("model_error", "authentication")
