@@ -3,7 +3,7 @@
 import pytest
 
 from ostinato.errors import ConfigurationError
-from ostinato.providers.address import endpoint_url, proxy_for
+from ostinato.providers.address import endpoint_url, proxy_for, shown_url
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,18 @@ def test_what_is_no_address_is_refused_before_anything_is_sent(base: str):
 )
 def test_the_proxy_is_the_environments(url: str, environment: dict[str, str], expected: str | None):
     assert proxy_for(url, environment) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://a:b@h:1/x", "http://…@h:1/x"),
+        ("http://a:b@c@h:1/x", "http://…@h:1/x"),
+        ("https://h/x@y", "https://h/x@y"),
+        ("https://h/x?key=k#f", "https://h/x"),
+        ("a:b@h:1", "…@h:1"),
+        ("http://[::1]:1/v1", "http://[::1]:1/v1"),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_a_secret(url: str, shown: str):
+    assert shown_url(url) == shown

@@ -5,7 +5,7 @@ from tests.providers import anthropic_stream, openai_stream
 from tests.providers.requests import read_all, request
 from tests.providers.wire_server import Answer, wire_server
 
-from ostinato.errors import ConfigurationError
+from ostinato.errors import ConfigurationError, ModelError
 from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.catalogue import DEFAULT_MODELS
 from ostinato.providers.connect import model_from_environment
@@ -120,3 +120,15 @@ async def test_the_certificates_that_are_named_must_be_there():
         await read_all(model, request())
     assert "/nowhere/ca.pem" in caught.value.message
     assert "SSL_CERT_FILE" in caught.value.hint
+
+
+@pytest.mark.parametrize("address", ["http://me:geheim@127.0.0.1:1?key=geheim", "{server}?key=geheim"])
+async def test_what_is_secret_in_an_address_is_in_no_error(address: str):
+    with wire_server(Answer(status=404)) as server:
+        url = address.format(server=server.url.replace("//", "//me:geheim@"))
+        model = model_from_environment("opus", {"ANTHROPIC_BASE_URL": url})
+        with pytest.raises(ModelError) as caught:
+            await read_all(model, request())
+        await model.aclose()
+    assert "127.0.0.1" in str(caught.value)
+    assert "geheim" not in str(caught.value)

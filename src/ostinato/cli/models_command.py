@@ -13,13 +13,13 @@ import msgspec
 from msgspec.structs import asdict
 
 from ostinato.cli.doctor.check import variable
-from ostinato.cli.doctor.reach_checks import without_user
 from ostinato.cli.exit_codes import DONE
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
 from ostinato.cli.terminal_text import visible
 from ostinato.journal.places import data_root
 from ostinato.ports import ModelFacts
+from ostinato.providers.address import shown_url
 from ostinato.providers.catalogue import ALIASES, AS_OF, MODELS
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.local_models import LOCAL_MODELS, model_path
@@ -128,9 +128,9 @@ async def ask_servers(environment: Mapping[str, str]) -> tuple[Server, ...]:
             url, HttpSettings(environment), _headers(provider, environment), timeout_s=LIST_TIMEOUT_S
         )
         if isinstance(answer, Unreached):
-            found[provider] = Server(provider, without_user(url), problem=without_user(answer.what))
+            found[provider] = Server(provider, shown_url(url), problem=answer.what)
         else:
-            found[provider] = Server(provider, without_user(url), answer)
+            found[provider] = Server(provider, shown_url(url), answer)
 
     async with anyio.create_task_group() as tasks:
         for provider, url in given:

@@ -39,6 +39,16 @@ def endpoint_url(base_url: str, endpoint: str, *, version_is_implied: bool) -> s
     )
 
 
+def shown_url(url: str) -> str:
+    """The address as it may be written down: a name and password before the host become `…`, and the query, where keys travel too,
+    is left out. `url` may lack its scheme, as proxies do.
+    """
+    address = url.partition("?")[0].partition("#")[0]
+    scheme, mark, rest = address.rpartition("://") if "://" in address else ("", "", address)
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{'…@' if '@' in host else ''}{host.rpartition('@')[2]}{slash}{path}"
+
+
 def _split(base_url: str) -> SplitResult:
     try:
         parts = urlsplit(base_url)
@@ -47,7 +57,7 @@ def _split(base_url: str) -> SplitResult:
         is_usable, parts = False, SplitResult("", "", "", "", "")
     if not is_usable or any(character.isspace() for character in base_url):
         raise ConfigurationError(
-            f"`{base_url}` is no usable base URL",
+            f"`{shown_url(base_url)}` is no usable base URL",
             hint="it looks like `https://api.example.com` or `http://127.0.0.1:8080/v1`",
         )
     return parts

@@ -23,7 +23,9 @@ class HttpSettings(msgspec.Struct, frozen=True):
 
 
 class HttpFailure(msgspec.Struct, frozen=True):
-    """An answer that is no reply: what the server said, at most `MAX_ERROR_BYTES` of it. Header names are lower case."""
+    """An answer that is no reply: what the server said, at most `MAX_ERROR_BYTES` of it. Header names are lower case, `url` is the
+    address as it may be shown.
+    """
 
     url: str
     status: int

@@ -15,7 +15,7 @@ import anyio.lowlevel
 import httpx2
 
 from ostinato.errors import ConfigurationError, ModelError
-from ostinato.providers.address import proxy_for
+from ostinato.providers.address import proxy_for, shown_url
 from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettings
 from ostinato.providers.http_log import log_chunk, logging_hooks
 from ostinato.providers.watchdog import Watchdog
@@ -32,7 +32,7 @@ MAX_DRAIN_BYTES = 64 * 1024
 
 
 class HttpReply:
-    """An answer whose body is still arriving, chunk by chunk."""
+    """An answer whose body is still arriving, chunk by chunk. `url` is the address as it may be shown."""
 
     def __init__(self, url: str, response: httpx2.Response, sent: bytes) -> None:
         self.url = url
@@ -136,13 +136,13 @@ class HttpClient:
             response = await client.send(request, stream=True)
         except httpx2.ReadTimeout as error:
             watchdog.waited(time.monotonic() - started_s)
-            raise watchdog.error(self.url) from error
+            raise watchdog.error(shown_url(self.url)) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise sending_error(error, self.url) from error
+            raise sending_error(error, shown_url(self.url)) from error
         watchdog.waited(time.monotonic() - started_s)
         # The library looks here again when it begins with the body.
         timeouts["read"] = deadlines.idle_s if watchdog.is_streamed else deadlines.whole_reply_s
-        reply = HttpReply(self.url, response, body)
+        reply = HttpReply(shown_url(self.url), response, body)
         try:
             yield reply
         finally:
@@ -202,7 +202,7 @@ def _trust(url: str, proxy: str | None, environment: Mapping[str, str]) -> ssl.S
 
 
 def sending_error(error: Exception, url: str) -> ModelError:
-    """No answer came: which address, and what to look at."""
+    """No answer came: which address (`shown_url`), and what to look at."""
     if _is_certificate_error(error):
         return ModelError(
             f"the certificate of `{url}` is not trusted: {error}",

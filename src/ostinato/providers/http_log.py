@@ -8,19 +8,23 @@ from typing import Any, Final
 
 import httpx2
 
+from ostinato.providers.address import shown_url
+
 _EXCHANGES: Final = logging.getLogger("ostinato.http")
 _CONTENT: Final = logging.getLogger("ostinato.http.content")
 
 
 async def _log_request(request: httpx2.Request) -> None:
-    _EXCHANGES.debug("%s %s, %d bytes", request.method, request.url, len(request.content))
+    _EXCHANGES.debug("%s %s, %d bytes", request.method, shown_url(str(request.url)), len(request.content))
     if _CONTENT.isEnabledFor(logging.DEBUG):
         _CONTENT.debug("sent: %s", request.content.decode("utf-8", "replace"))
 
 
 async def _log_response(response: httpx2.Response) -> None:
     request_id = response.headers.get("request-id") or response.headers.get("x-request-id") or "none"
-    _EXCHANGES.debug("%d from %s, request id %s", response.status_code, response.url, request_id)
+    _EXCHANGES.debug(
+        "%d from %s, request id %s", response.status_code, shown_url(str(response.url)), request_id
+    )
 
 
 def logging_hooks() -> Mapping[str, list[Callable[[Any], Awaitable[None]]]]:

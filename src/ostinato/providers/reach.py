@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from ostinato.errors import ConfigurationError
-from ostinato.providers.address import endpoint_url, proxy_for
+from ostinato.providers.address import endpoint_url, proxy_for, shown_url
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.http import new_client, sending_error
 
@@ -22,7 +22,6 @@ MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 class Reached(msgspec.Struct, frozen=True):
     """The server answered, whatever it said. `proxy` is the one that was used, "" for none."""
 
-    url: str
     status: int
     seconds: float
     proxy: str = ""
@@ -31,7 +30,6 @@ class Reached(msgspec.Struct, frozen=True):
 class Unreached(msgspec.Struct, frozen=True):
     """No answer, or none that says what was asked; `hint` is what to look at."""
 
-    url: str
     what: str
     hint: str = ""
 
@@ -56,7 +54,7 @@ async def reach(base_url: str, settings: HttpSettings, *, timeout_s: float) -> R
     if isinstance(got, Unreached):
         return got
     proxy = proxy_for(base_url, settings.environment) or ""
-    return Reached(base_url, got.status, time.monotonic() - started_s, proxy)
+    return Reached(got.status, time.monotonic() - started_s, proxy)
 
 
 async def served_models(
@@ -66,16 +64,16 @@ async def served_models(
     try:
         url = endpoint_url(base_url, "v1/models", version_is_implied=False)
     except ConfigurationError as error:
-        return Unreached(base_url, error.message, error.hint)
+        return Unreached(error.message, error.hint)
     got = await _get(url, settings, headers, timeout_s)
     if isinstance(got, Unreached):
         return got
     if got.status != 200:
-        return Unreached(url, f"it answers with status {got.status}", "look at the base URL and the key")
+        return Unreached(f"it answers with status {got.status}", "look at the base URL and the key")
     try:
         return tuple(model.id for model in msgspec.json.decode(got.body, type=_WireList).data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Unreached(url, "what it answers is no list of models", "look at the base URL")
+        return Unreached("what it answers is no list of models", "look at the base URL")
 
 
 async def _get(
@@ -85,13 +83,13 @@ async def _get(
         with anyio.fail_after(timeout_s):
             return await _asked(url, settings, headers, timeout_s)
     except TimeoutError:
-        what = f"no answer from `{url}` within {timeout_s:g} s"
-        return Unreached(url, what, "look at the base URL, the network and the proxy")
+        what = f"no answer from `{shown_url(url)}` within {timeout_s:g} s"
+        return Unreached(what, "look at the base URL, the network and the proxy")
     except ConfigurationError as error:
-        return Unreached(url, error.message, error.hint)
+        return Unreached(error.message, error.hint)
     except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
-        told = sending_error(error, url)
-        return Unreached(url, told.message, told.hint)
+        told = sending_error(error, shown_url(url))
+        return Unreached(told.message, told.hint)
 
 
 async def _asked(url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float) -> _Answer:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from ostinato.cli.doctor.check import Check, masked_key, variable
 from ostinato.errors import LocalModelError, OstinatoError
+from ostinato.providers.address import shown_url
 from ostinato.providers.connect import (
     ANTHROPIC_URL,
     KEY_VARIABLES,
@@ -31,7 +31,7 @@ def key_checks(environment: Mapping[str, str]) -> list[Check]:
         if variable(environment, name)
     ]
     urls = [
-        Check(name, "ok", without_user(variable(environment, name)))
+        Check(name, "ok", shown_url(variable(environment, name)))
         for name in URL_VARIABLES
         if variable(environment, name)
     ]
@@ -45,7 +45,7 @@ def proxy_checks(environment: Mapping[str, str]) -> list[Check]:
     for name in PROXY_VARIABLES:
         value = variable(environment, name) or variable(environment, name.upper())
         if value:
-            found.append(Check(name, "ok", without_user(value)))
+            found.append(Check(name, "ok", shown_url(value)))
     return found
 
 
@@ -66,10 +66,10 @@ async def endpoint_check(provider: str, environment: Mapping[str, str]) -> Check
     url = variable(environment, f"{provider.upper()}_BASE_URL") or OFFICIAL[provider]
     found = await reach(url, HttpSettings(environment), timeout_s=REACH_TIMEOUT_S)
     if isinstance(found, Unreached):
-        return Check("endpoint", "fail", without_user(found.what), found.hint)
-    through = f" through {without_user(found.proxy)}" if found.proxy else ""
+        return Check("endpoint", "fail", found.what, found.hint)
+    through = f" through {shown_url(found.proxy)}" if found.proxy else ""
     tls = "TLS is trusted, " if url.startswith("https://") else ""
-    text = f"{without_user(url)} answers{through}: {tls}{found.seconds * 1000:.0f} ms"
+    text = f"{shown_url(url)} answers{through}: {tls}{found.seconds * 1000:.0f} ms"
     return Check("endpoint", "ok", text)
 
 
@@ -87,11 +87,3 @@ def local_checks(models: Path | None, *, is_chosen: bool) -> list[Check]:
     if there:
         return [runtime, Check("local model", "ok", ", ".join(there))]
     return [runtime, Check("local model", missing, "none downloaded", "`ostinato local pull` gets one")]
-
-
-def without_user(url: str) -> str:
-    """An address without the name and password that it may hold."""
-    parts = urlsplit(url if "://" in url else f"//{url}")
-    if "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))
