@@ -70,6 +70,7 @@ class Desk:
         self.models: Mapping[str, ScriptedModel] = {model.facts.id: model for model in models}
         self.journals = [journal or ClosingJournal()]
         self.closed_models: list[str] = []
+        self.cannot_close: tuple[str, ...] = ()
         self.rules: list[tuple[Rule, ...]] = []
         self.mode: PermissionMode = "default"
         self.clock = FakeClock(auto_advance=True)
@@ -99,6 +100,8 @@ class Desk:
 
         async def close() -> None:
             await anyio.lowlevel.checkpoint()
+            if name in self.cannot_close:
+                raise OSError("the connection is gone")
             self.closed_models.append(name)
 
         return ChosenModel(model, close)

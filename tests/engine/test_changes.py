@@ -3,6 +3,7 @@
 import gc
 import weakref
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -89,6 +90,47 @@ async def test_a_model_that_there_is_not_changes_nothing():
         await engine.set_model("nobody")
     assert result(await submitted(engine)).text == "a"
     assert desk.closed_models == []
+
+
+async def test_a_model_and_a_session_that_change_at_once_both_hold():
+    for changes in (("model", "session"), ("session", "model")):
+        other = ScriptedModel(Reply(say("b")), facts=OTHER_FACTS)
+        desk = Desk(ScriptedModel(), other)
+        engine = await desk.engine()
+        change = {"model": partial(engine.set_model, "scripted-2"), "session": engine.clear}
+        async with anyio.create_task_group() as tasks:
+            for name in changes:
+                tasks.start_soon(change[name])
+        assert [journal.is_closed for journal in desk.journals] == [True, False]
+        assert (engine.session_id, engine.setting.model) == ("session-2", OTHER_FACTS)
+        assert result(await submitted(engine)).text == "b"
+        await engine.aclose()
+        assert sorted(desk.closed_models) == ["scripted-1", "scripted-2"]
+
+
+@pytest.mark.parametrize("change", ["model", "session"])
+async def test_a_change_that_an_end_overtakes_leaves_nothing_open(change: str):
+    desk = Desk(ScriptedModel(), ScriptedModel(facts=OTHER_FACTS))
+    engine = await desk.engine()
+
+    async def changed() -> None:
+        with pytest.raises(UsageError):
+            await (engine.set_model("scripted-2") if change == "model" else engine.clear())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(changed)
+        tasks.start_soon(engine.aclose)
+    assert all(journal.is_closed for journal in desk.journals)
+    assert desk.closed_models.count("scripted-1") == 1
+    assert desk.closed_models.count("scripted-2") == (1 if change == "model" else 0)
+
+
+async def test_a_model_that_cannot_be_closed_well_is_changed_all_the_same():
+    desk = Desk(ScriptedModel(), ScriptedModel(Reply(say("b")), facts=OTHER_FACTS))
+    desk.cannot_close = ("scripted-1",)
+    engine = await desk.engine()
+    assert await engine.set_model("scripted-2") == OTHER_FACTS
+    assert result(await submitted(engine)).text == "b"
 
 
 # ------------------------------------------------------------------------------------------------ the mode

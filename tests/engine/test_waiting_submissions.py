@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import anyio
 import pytest
@@ -185,6 +186,19 @@ async def test_running_the_queue_waits_for_the_query_that_runs():
         assert len(model.requests) == 1
         gate.open()
     assert heard == ["b"]
+
+
+async def test_a_closed_engine_takes_nothing_more_out_of_its_queue():
+    model = ScriptedModel(Reply(say("a")), Reply(say("b")))
+    engine = await Desk(model).engine()
+    engine.queue.put("one")
+    engine.queue.put("two")
+    async with aclosing(engine.run_queue()) as events:
+        async for event in events:
+            if isinstance(event, Result):
+                await engine.aclose()
+    assert len(model.requests) == 1
+    assert [waiting.text for waiting in engine.queue.pending()] == ["two"]
 
 
 async def test_a_text_that_cannot_wait_interrupts_and_explains_itself():

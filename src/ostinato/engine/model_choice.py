@@ -1,5 +1,6 @@
 """Which model a conversation talks to: one the caller brings, one named by a string, or the one the environment has a key for."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -21,6 +22,14 @@ class ChosenModel(msgspec.Struct, frozen=True):
     @property
     def facts(self) -> ModelFacts:
         return self.model.facts
+
+
+async def close_model(chosen: ChosenModel) -> None:
+    """Give the model back. A connection that cannot be closed well is never worth a query, or a change of model."""
+    try:
+        await chosen.aclose()
+    except Exception as error:  # ruff: ignore[blind-except] - whatever a model's own code raises
+        logging.getLogger("ostinato").warning("the model could not be closed: %r", error)
 
 
 async def _kept_by_caller() -> None:

@@ -12,7 +12,7 @@ from typing import assert_never
 import anyio
 import msgspec
 
-from ostinato.engine.model_choice import ChosenModel
+from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.options import PermissionMode
 from ostinato.engine.parts import Begun, EngineMaker, Parts
 from ostinato.engine.prompt_queue import PromptQueue
@@ -55,6 +55,8 @@ class QueryEngine:
         self._queue_writer.taken_back = self._turns.withdraw
         self._retired: list[ChosenModel] = []
         self._is_closed = False
+        # A model and a session that change at once would each bring back what the other has just replaced.
+        self._changing = anyio.Lock()
         self._ways = Ways(reader_for(self), self._take_step, self._turns.end)
 
     # -------------------------------------------------------------------------------------------- submissions
@@ -93,6 +95,8 @@ class QueryEngine:
         self._check_open()
         while True:
             await self._turns.freed()
+            if self._is_closed:
+                return
             self._turns.begin()
             prompt = self.queue.take_next()
             if prompt is None:
@@ -159,16 +163,18 @@ class QueryEngine:
     async def set_model(self, name: str) -> ModelFacts:
         """From the next query on; what was said stays. Raises ConfigurationError or LocalModelError, and then changes nothing."""
         self._check_open()
-        chosen = self._talk.maker.choose_model(name)
-        try:
-            parts = await self._talk.maker.parts(self._talk.parts.place, chosen)
-            self._talk.record(SettingChanged("model", chosen.facts.id))
-        except BaseException:
-            with anyio.move_on_after(SETTLE_S, shield=True):
-                await chosen.aclose()
-            raise
-        self._retired.append(self._talk.parts.chosen)
-        self._talk.adopt(self._with_queue(parts))
+        async with self._changing:
+            chosen = self._talk.maker.choose_model(name)
+            try:
+                parts = await self._talk.maker.parts(self._talk.parts.place, chosen)
+                self._check_open()
+                self._talk.record(SettingChanged("model", chosen.facts.id))
+            except BaseException:
+                with anyio.move_on_after(SETTLE_S, shield=True):
+                    await close_model(chosen)
+                raise
+            self._retired.append(self._talk.parts.chosen)
+            self._talk.adopt(self._with_queue(parts))
         await self._close_retired()
         return chosen.facts
 
@@ -209,20 +215,22 @@ class QueryEngine:
 
     async def _move_to(self, session_file: Path | None) -> None:
         talk = self._talk
-        old = talk.parts
-        begun = talk.maker.begin(session_file, old.chosen.facts)
-        try:
-            parts = await talk.maker.parts(begun.place, old.chosen)
-            writer = _QueueWriter(begun.place.journal)
-            writer.taken_back = self._turns.withdraw
-            self.queue.move_to(writer, begun.pending)
-        except BaseException:
-            begun.place.journal.close()
-            raise
-        self._queue_writer = writer
-        talk.adopt(self._with_queue(parts))
-        talk.history, talk.spent = begun.history, spent_in(begun.history)
-        old.place.journal.close()
+        async with self._changing:
+            old = talk.parts
+            begun = talk.maker.begin(session_file, old.chosen.facts)
+            try:
+                parts = await talk.maker.parts(begun.place, old.chosen)
+                self._check_open()
+                writer = _QueueWriter(begun.place.journal)
+                writer.taken_back = self._turns.withdraw
+                self.queue.move_to(writer, begun.pending)
+            except BaseException:
+                begun.place.journal.close()
+                raise
+            self._queue_writer = writer
+            talk.adopt(self._with_queue(parts))
+            talk.history, talk.spent = begun.history, spent_in(begun.history)
+            old.place.journal.close()
 
     async def _take_step(self, step: NextStep) -> bool:
         match step:
@@ -293,7 +301,7 @@ class QueryEngine:
     async def _close_retired(self) -> None:
         """Models that no query uses any more; one that a running query uses waits for the next call."""
         while self._retired and not self._turns.is_taken:
-            await self._retired.pop().aclose()
+            await close_model(self._retired.pop())
 
     def _check_new(self, uuid: str | None) -> None:
         if uuid is not None and any(message.uuid == uuid for message in self.get_messages()):

@@ -4,7 +4,6 @@ However it ends, the history is whole and the turn is given on before the last e
 stop at any of them.
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from ostinato.engine.model_choice import ChosenModel
+from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.parts import Parts
 from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.result_account import ResultAccount
@@ -230,14 +229,9 @@ class Submission:
         self._ways.end(self._written.joined(), result)
 
     async def _give_back_model(self) -> None:
-        """A connection that cannot be closed well is never worth a result."""
         borrowed, self._borrowed = self._borrowed, None
-        if borrowed is None:
-            return
-        try:
-            await borrowed.aclose()
-        except Exception as error:  # ruff: ignore[blind-except] - see above
-            logging.getLogger("ostinato").warning("the model could not be closed: %r", error)
+        if borrowed is not None:
+            await close_model(borrowed)
 
     def _announced(self, state: Literal["started", "completed"]) -> Sequence[Event]:
         """A command that waited has its notices too, though no query runs for it."""
