@@ -11,10 +11,13 @@ from ostinato.loop.results import invalid_json
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, Usage, UserMessage
 from ostinato.state import QueryConfig
 from ostinato.testing import (
+    Cut,
+    FakeClock,
     Reply,
     RunLog,
     ScriptedModel,
     Started,
+    Turn,
     broken_call,
     call,
     fake_tool,
@@ -86,6 +89,23 @@ async def test_a_call_that_can_be_read_starts_the_count_again_also_beside_one_th
     scene = Scene(model, [fake_tool("Look")])
     await scene.play()
     assert scene.terminal.reason == "completed"
+
+
+async def test_a_call_of_an_attempt_that_was_taken_back_is_no_progress():
+    def script(_request: object, number: int) -> Turn:
+        if number % 2:
+            return Cut(Reply(call("Look", f"t{number}"), say("and")), after_blocks=1)
+        return cut_call(number)
+
+    scene = Scene(
+        ScriptedModel(script=script),
+        [fake_tool("Look", is_read_only=True)],
+        config=replace(STRICT, max_retries=1),
+        clock=FakeClock(auto_advance=True),
+    )
+    await scene.play()
+    assert scene.terminal.reason == "malformed_tool_use_exhausted"
+    assert len(scene.model.requests) == 6
 
 
 async def test_the_conversation_can_go_on_after_it():
