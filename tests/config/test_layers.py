@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 from tests.config.scene import FILES, PLACES, Scene, in_memory
 
-from ostinato.config.layers import chosen_levels
 from ostinato.config.load import effective, given
 from ostinato.config.places import Places, find_project_root, is_anything_there
-from ostinato.errors import ConfigurationError, UsageError
+from ostinato.config.source import Level
+from ostinato.errors import ConfigurationError
 
 ORDER = [
     "managed later drop-in",
@@ -66,22 +66,11 @@ def test_a_given_list_adds_up_with_those_of_the_files():
 
 
 @pytest.mark.parametrize(
-    ("flag", "levels"),
-    [
-        (None, {"user", "project", "local"}),
-        ("", set[str]()),
-        ("user", {"user"}),
-        ("project, local", {"project", "local"}),
-    ],
+    "levels", [set[Level](), {"user"}, {"project", "local"}, {"user", "project", "local"}]
 )
-def test_setting_sources_choose_the_levels(flag: str | None, levels: set[str]):
-    loaded = in_memory({name: {} for name in FILES}, chosen=chosen_levels(flag))
+def test_only_the_chosen_levels_are_read(levels: set[Level]):
+    loaded = in_memory({name: {} for name in FILES}, chosen=frozenset(levels))
     assert {document.source.level for document in loaded.documents} == {"managed", *levels}
-
-
-def test_an_unknown_setting_source_is_named():
-    with pytest.raises(UsageError, match="`team`"):
-        chosen_levels("user,team")
 
 
 def test_rules_start_from_the_project_or_from_the_folder_of_the_users_file():

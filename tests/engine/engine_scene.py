@@ -69,6 +69,7 @@ class Desk:
     ) -> None:
         self.models: Mapping[str, ScriptedModel] = {model.facts.id: model for model in models}
         self.journals = [journal or ClosingJournal()]
+        self.opened_models: list[str] = []
         self.closed_models: list[str] = []
         self.cannot_close: tuple[str, ...] = ()
         self.rules: list[tuple[Rule, ...]] = []
@@ -97,6 +98,8 @@ class Desk:
         model = self.models.get(name)
         if model is None:
             raise ConfigurationError(f"there is no model `{name}`", hint="name one that the desk has")
+
+        self.opened_models.append(name)
 
         async def close() -> None:
             await anyio.lowlevel.checkpoint()

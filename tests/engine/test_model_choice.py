@@ -43,3 +43,12 @@ async def test_a_deadline_that_cannot_be_kept_is_refused(tmp_path: Path, wrong: 
         async with open_engine(options):
             pass
     assert caught.value.hint
+
+
+async def test_what_is_said_of_the_chosen_model_is_not_believed_of_another(tmp_path: Path):
+    said = {"context_window": 50_000, "max_output_tokens": 5_000}
+    environment = {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k"}
+    options = Options(cwd=tmp_path, model="opus", model_overrides=said, environment=environment)
+    async with open_engine(options) as engine:
+        windows = [(await engine.set_model(name)).context_window for name in ("sonnet", "opus")]
+    assert windows == [1_000_000, 50_000]

@@ -15,7 +15,6 @@ from ostinato.engine.configuration import InEffect, in_effect, read_configuratio
 from ostinato.engine.options import Options
 from ostinato.permissions.call_report import CallReport, report_call
 from ostinato.permissions.report_text import report_text
-from ostinato.permissions.rules import Rule, parse_rule
 from ostinato.permissions.typed_call import typed_call
 from ostinato.permissions.verdict import Policy
 
@@ -63,31 +62,24 @@ def explain_command(*, what: str, tool: str, is_json: bool, **given: Any) -> int
     effect, home = _in_effect(options)
     for notice in effect.notices:
         talk(f"note: {notice}\n")
-    report = report_on(tool, what, effect, flag_rules(options), home)
+    report = report_on(tool, what, effect, home)
     say(report_json(report) if is_json else report_text(report))
     return DONE
 
 
-def _in_effect(options: Options) -> tuple[InEffect, Path]:
+def _in_effect(options: Options) -> tuple[InEffect, Path | None]:
     configuration = read_configuration(options)
-    return in_effect(options, configuration), configuration.home or Path("/nonexistent")
+    return in_effect(options, configuration), configuration.home
 
 
-def flag_rules(options: Options) -> tuple[Rule, ...]:
-    return (
-        *(parse_rule(rule, "allow", "allowed tools") for rule in options.allowed_tools),
-        *(parse_rule(rule, "deny", "disallowed tools") for rule in options.disallowed_tools),
-    )
-
-
-def report_on(tool: str, what: str, effect: InEffect, rules: tuple[Rule, ...], home: Path) -> CallReport:
-    """The report on a typed call where these settings are in effect and these rules are given. Raises UsageError."""
+def report_on(tool: str, what: str, effect: InEffect, home: Path | None) -> CallReport:
+    """The report on a typed call where these settings are in effect. Raises UsageError."""
     options = effect.options
     folders = tuple(
         Path(os.path.realpath(folder.expanduser())) for folder in (options.cwd, *options.add_dirs)
     )
     call = typed_call(tool, what, cwd=folders[0], roots=folders, home=home)
-    return report_call(call, Policy(options.permission_mode or "default", (*rules, *effect.rules)))
+    return report_call(call, Policy(options.permission_mode or "default", effect.rules))
 
 
 def report_json(report: CallReport) -> str:

@@ -6,28 +6,9 @@ Within one level our own folder wins over the other tool's.
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from ostinato.config.places import PROJECT_FOLDERS, Places
 from ostinato.config.source import Level, Source
-from ostinato.errors import UsageError
-
-SELECTABLE: Final[tuple[Level, ...]] = ("user", "project", "local")
-"""What `--setting-sources` chooses from. Managed files and `--settings` are always read."""
-
-
-def chosen_levels(setting_sources: str | None) -> frozenset[Level]:
-    """The levels that `--setting-sources` names; None chooses all, an empty text none. Raises UsageError."""
-    if setting_sources is None:
-        return frozenset(SELECTABLE)
-    names = [name.strip() for name in setting_sources.split(",") if name.strip()]
-    for name in names:
-        if name not in SELECTABLE:
-            raise UsageError(
-                f"`--setting-sources` knows no `{name}`",
-                hint="write any of `user,project,local`, with commas in between",
-            )
-    return frozenset(level for level in SELECTABLE if level in names)
 
 
 def settings_sources(

@@ -12,7 +12,7 @@ import msgspec
 
 from ostinato.config.before_trust import acting_parts
 from ostinato.config.keys import SETTINGS
-from ostinato.config.layers import SELECTABLE, settings_sources
+from ostinato.config.layers import settings_sources
 from ostinato.config.merge import Branch, Document, merge
 from ostinato.config.places import Places
 from ostinato.config.read_file import drop_ins, read_settings_file
@@ -25,7 +25,8 @@ from ostinato.errors import ConfigurationError
 ReadFile: TypeAlias = Callable[[Path], bytes | Unreadable | None]
 ListDropIns: TypeAlias = Callable[[Path], tuple[Path, ...]]
 
-ALL: Final[frozenset[Level]] = frozenset(SELECTABLE)
+ALL: Final[frozenset[Level]] = frozenset({"user", "project", "local"})
+"""The levels that can be chosen from. Managed files and `--settings` are always read."""
 
 
 class Loaded(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ from ostinato.errors import ConfigurationError, UsageError
 from ostinato.invariants import tool_problems
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
-from ostinato.permissions.rules import Rule, parse_rule
+from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
 from ostinato.records import SessionStarted
@@ -80,7 +80,6 @@ class _Ground(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     cwd: Path
     roots: tuple[Path, ...]
-    rules: tuple[Rule, ...]
     chosen: ChosenModel
     tools: tuple[Tool, ...]
     session: Session
@@ -96,18 +95,17 @@ class _Ground(msgspec.Struct, frozen=True):
 
 def _ground(options: Options) -> _Ground:
     check_options(options)
-    own_rules = _rules(options)
     configuration = options.configuration or read_configuration(options)
     effect = in_effect(options, configuration)
-    options, rules = effect.options, (*own_rules, *effect.rules)
+    options = effect.options
     environment = dict(started_with(options))
     cwd, roots = _folders(options)
     root = configuration.places.data_root
-    chosen = choose_model(options, environment, models_folder=(root or Path.home()) / "models")
+    chosen = choose_model(options, environment, data_root=root)
     check_prices(_limits_of(options), chosen.facts)
-    tools = _tools(options, rules, chosen.facts)
+    tools = _tools(options, effect.rules, chosen.facts)
     session = open_session(options, root, cwd)
-    return _Ground(configuration, effect, environment, cwd, roots, rules, chosen, tools, session)
+    return _Ground(configuration, effect, environment, cwd, roots, chosen, tools, session)
 
 
 async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
@@ -126,12 +124,12 @@ class _Maker:
         self._clock, self._ids = SystemClock(), RandomIds()
         self._instructions = LoadedInstructions()
         self._budget = TreeBudget(_limits_of(options), self._clock)
-        self._chain = open_fallbacks(options, self._budget.limits, self._choose_other)
+        self._chain = open_fallbacks(options, self._budget.limits, self.choose_model)
         builtin = builtin_tools(is_read_only_command=is_read_only_shell)
         self._gate = Gate(
-            Policy(options.permission_mode or "default", ground.rules),
+            Policy(options.permission_mode or "default", ground.effect.rules),
             options.can_use_tool,
-            home=ground.home or Path("/nonexistent"),
+            home=ground.home,
             builtin_names=frozenset(tool.name for tool in builtin),
             keeper=ground.effect.keeper,
             is_bypass_disabled=ground.effect.is_bypass_disabled,
@@ -148,20 +146,12 @@ class _Maker:
         )
         return slash_reader(engine, ground)
 
-    def _choose_other(self, name: str) -> ChosenModel:
-        """What the options say of the chosen model does not hold for another one."""
-        ground = self._ground
-        wanted = replace(self._options, model=name, model_overrides={})
-        return choose_model(
-            wanted, ground.environment, models_folder=(ground.data_root or Path.home()) / "models"
-        )
-
     def choose_model(self, name: str) -> ChosenModel:
-        ground = self._ground
-        models_folder = (ground.data_root or Path.home()) / "models"
-        return choose_model(
-            replace(self._options, model=name), ground.environment, models_folder=models_folder
-        )
+        """What the options say of the model they name does not hold for another one."""
+        options = self._options
+        if name != options.model:
+            options = replace(options, model=name, model_overrides={})
+        return choose_model(options, self._ground.environment, data_root=self._ground.data_root)
 
     def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
         wanted = replace(self._options, resume=None, continue_session=False, session_id=None)
@@ -241,7 +231,7 @@ class _Maker:
         return Setting(
             session_id=place.session_id,
             model=facts,
-            tools=ground.tools if is_first else _tools(options, ground.rules, facts),
+            tools=ground.tools if is_first else _tools(options, ground.effect.rules, facts),
             workspace=place.workspace,
             files=place.files,
             settings=ModelSettings(system, context, options.temperature),
@@ -278,12 +268,6 @@ def _folders(options: Options) -> tuple[Path, tuple[Path, ...]]:
 
 def _limits_of(options: Options) -> BudgetLimits:
     return BudgetLimits(options.max_budget_usd, options.max_total_tokens, options.timeout_s)
-
-
-def _rules(options: Options) -> tuple[Rule, ...]:
-    allowed = [parse_rule(text, "allow", "allowed tools") for text in options.allowed_tools]
-    denied = [parse_rule(text, "deny", "disallowed tools") for text in options.disallowed_tools]
-    return (*allowed, *denied)
 
 
 def _tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> tuple[Tool, ...]:

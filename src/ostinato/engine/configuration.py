@@ -16,7 +16,7 @@ from ostinato.engine.gate import RuleKeeper
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.journal.places import data_root
-from ostinato.permissions.rules import Rule
+from ostinato.permissions.rules import Rule, parse_rule
 
 if TYPE_CHECKING:
     from ostinato.config.waiting import Waiting
@@ -51,7 +51,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
 
 class InEffect(msgspec.Struct, frozen=True):
-    """`options` as they count. `rules` are those of the settings, without the caller's own. `notices` are for the user."""
+    """`options` as they count. `rules` are the caller's own, then those of the settings. `notices` are for the user."""
 
     options: Options
     rules: tuple[Rule, ...] = ()
@@ -81,15 +81,17 @@ def read_configuration(options: Options) -> Configuration:
 
 
 def in_effect(options: Options, configuration: Configuration) -> InEffect:
-    """Apply what was read. Raises UsageError where a flag asks for what the settings take away."""
-    keeper = _keeper(configuration)
+    """Apply what was read. Raises ConfigurationError for a rule of the caller's that cannot be read, and UsageError where an option
+    asks for what the settings take away.
+    """
+    own_rules, keeper = _own_rules(options), _keeper(configuration)
     if configuration.found is None:
-        return InEffect(_with_variables(options), keeper=keeper)
+        return InEffect(_with_variables(options), own_rules, keeper)
     from ostinato.engine.settings_effect import StartedIn, apply_settings  # ruff: ignore[import-outside-top-level] - as above
 
     around = StartedIn(started_with(options), configuration.home, configuration.places.project_root)
     done = apply_settings(options, configuration.found, around)
-    return InEffect(done.options, done.rules, keeper, done.is_bypass_disabled, done.notices)
+    return InEffect(done.options, (*own_rules, *done.rules), keeper, done.is_bypass_disabled, done.notices)
 
 
 def started_with(options: Options) -> Mapping[str, str]:
@@ -111,6 +113,12 @@ def given_variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str 
             )
         found["maxTurns"] = (MAX_TURNS_VARIABLE, int(turns))
     return found
+
+
+def _own_rules(options: Options) -> tuple[Rule, ...]:
+    allowed = [parse_rule(text, "allow", "allowed tools") for text in options.allowed_tools]
+    denied = [parse_rule(text, "deny", "disallowed tools") for text in options.disallowed_tools]
+    return (*allowed, *denied)
 
 
 def _with_variables(options: Options) -> Options:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -11,12 +11,11 @@ from ostinato.config.load import ALL, Effective, Loaded, effective, given, load_
 from ostinato.config.merge import Document
 from ostinato.config.places import Places
 from ostinato.config.project_things import Things, scan_project
+from ostinato.config.source import PROJECT_LEVELS
 from ostinato.config.trust import Trusted, TrustState, trust_state
 from ostinato.config.waiting import Waiting, waiting
 from ostinato.engine.options import Options
 from ostinato.errors import ConfigurationError
-
-PROJECT_SOURCES: Final = frozenset({"project", "local"})
 
 
 class FoundSettings(msgspec.Struct, frozen=True):
@@ -61,7 +60,7 @@ def find_settings(
 
     Raises ConfigurationError for `options.settings` that cannot be used.
     """
-    looks_at_project = bool(chosen & PROJECT_SOURCES)
+    looks_at_project = bool(chosen & PROJECT_LEVELS)
     loaded = load_settings(
         places,
         # What the project supplies is looked at whole, so that one choice of files is as trusted as another.

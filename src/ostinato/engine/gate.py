@@ -13,13 +13,12 @@ import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
-from ostinato.engine.option_checks import check_mode
+from ostinato.engine.option_checks import check_mode, no_bypass
 from ostinato.engine.options import Allow as CallerAllows
-from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode
+from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
-from ostinato.errors import UsageError
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
-from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
+from ostinato.permissions.verdict import NO_HOME, Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace
 
 DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you would need."
@@ -33,10 +32,6 @@ class RuleKeeper(msgspec.Struct, frozen=True):
     save: Callable[[Sequence[str]], str]
 
 
-def _tells_nobody(_sentence: str) -> None:
-    pass
-
-
 class Gate:
     """Implements the `Permissions` port. Callers are asked one question at a time.
 
@@ -48,11 +43,11 @@ class Gate:
         policy: Policy,
         can_use_tool: CanUseTool | None,
         *,
-        home: Path,
+        home: Path | None,
         builtin_names: frozenset[str],
         keeper: RuleKeeper | None = None,
         is_bypass_disabled: bool = False,
-        tell: Callable[[str], None] = _tells_nobody,
+        tell: Callable[[str], None] = tells_nobody,
     ) -> None:
         self._policy = policy
         self._can_use_tool = can_use_tool
@@ -76,10 +71,7 @@ class Gate:
         """From the next decision on. Raises UsageError for a mode that there is not, or that the settings take away."""
         check_mode(mode)
         if mode == "bypassPermissions" and self._is_bypass_disabled:
-            raise UsageError(
-                "the settings take the mode `bypassPermissions` away",
-                hint="`ostinato config show --origin` says which file does",
-            )
+            raise no_bypass()
         self._policy = replace(self._policy, mode=mode)
 
     def add_rules(
@@ -195,7 +187,7 @@ def call_facts(
     call_input: Mapping[str, Any],
     workspace: Workspace,
     *,
-    home: Path,
+    home: Path | None,
     is_read_only: bool,
     paths: tuple[tuple[Path, ...], tuple[Path, ...]],
 ) -> CallFacts:
@@ -211,7 +203,7 @@ def call_facts(
         is_read_only=is_read_only,
         cwd=workspace.cwd,
         roots=workspace.roots,
-        home=home,
+        home=home or NO_HOME,
         reads=reads,
         writes=writes,
         shell=read_command(command) if isinstance(command, str) else None,

@@ -36,13 +36,13 @@ async def _kept_by_caller() -> None:
     """A model that the caller brought is the caller's to close."""
 
 
-def choose_model(options: Options, environment: Mapping[str, str], *, models_folder: Path) -> ChosenModel:
+def choose_model(options: Options, environment: Mapping[str, str], *, data_root: Path | None) -> ChosenModel:
     """Raises ConfigurationError (no key, unknown provider) or LocalModelError. Adapters are loaded only when chosen."""
     name = options.model
     if name is not None and not isinstance(name, str):
         return ChosenModel(name, _kept_by_caller)
     if name is not None and (name == "local" or name.startswith("local/")):
-        return _local(name, models_folder)
+        return _local(name, (data_root or Path.home()) / "models")
     from ostinato.providers.connect import model_from_environment
 
     model = model_from_environment(

@@ -53,6 +53,14 @@ def check_mode(mode: str) -> None:
         raise UsageError(f"there is no permission mode `{mode}`", hint=f"modes are {modes}")
 
 
+def no_bypass() -> UsageError:
+    """What a wish for `bypassPermissions` gets where the settings take that mode away."""
+    return UsageError(
+        "the settings take the mode `bypassPermissions` away",
+        hint="`ostinato config show --origin` says which file does",
+    )
+
+
 def _check_functions(name: str, value: object) -> None:
     if isinstance(value, Sequence) and all(callable(one) for one in cast("Sequence[object]", value)):
         return

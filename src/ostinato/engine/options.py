@@ -76,8 +76,8 @@ SettingSource = Literal["user", "project", "local"]
 ALL_SETTING_SOURCES: tuple[SettingSource, ...] = ("user", "project", "local")
 
 
-def _tells_nobody(_sentence: str) -> None:
-    pass
+def tells_nobody(_sentence: str) -> None:
+    """For who has no use for sentences to the user."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -137,7 +137,7 @@ class Options(msgspec.Struct, frozen=True):
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     deadlines: Deadlines = DEFAULT_DEADLINES
-    on_notice: Callable[[str], None] = _tells_nobody
+    on_notice: Callable[[str], None] = tells_nobody
     environment: Mapping[str, str] | None = None
     config: QueryConfig = DEFAULT_CONFIG
 

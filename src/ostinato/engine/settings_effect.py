@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from ostinato.config.keys import MODEL, PRICES
 from ostinato.config.settings import PermissionSettings, Settings
 from ostinato.config.shape import is_object
-from ostinato.config.source import Sourced
+from ostinato.config.source import PROJECT_LEVELS, Sourced
 from ostinato.config.waiting import Waiting
-from ostinato.engine.found_settings import PROJECT_SOURCES, FoundSettings
+from ostinato.engine.found_settings import FoundSettings
+from ostinato.engine.option_checks import no_bypass
 from ostinato.engine.options import Options
 from ostinato.engine.thinking import ThinkingWish
-from ostinato.errors import ConfigurationError, UsageError
+from ostinato.errors import ConfigurationError
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 
@@ -114,10 +115,7 @@ def _mode(options: Options, permissions: PermissionSettings, notices: list[str])
     if chosen.value != "bypassPermissions" or not permissions.is_bypass_disabled:
         return chosen.value
     if chosen.origin.source.level == "flags":
-        raise UsageError(
-            "the settings take the mode `bypassPermissions` away",
-            hint="`ostinato config show --origin` says which file does",
-        )
+        raise no_bypass()
     notices.append(
         f"the mode `bypassPermissions` of `{chosen.origin}` is left out: the settings take that mode away"
     )
@@ -128,7 +126,7 @@ def _folders(
     permissions: PermissionSettings, options: Options, around: StartedIn, notices: list[str]
 ) -> Iterator[Path]:
     for sourced in permissions.additional_directories:
-        is_projects = sourced.origin.source.level in PROJECT_SOURCES
+        is_projects = sourced.origin.source.level in PROJECT_LEVELS
         start = around.project_root if is_projects else options.cwd
         folder = _below(sourced.value, start, around.home)
         if folder is not None and folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):

@@ -9,7 +9,7 @@ from ostinato.errors import UsageError
 from ostinato.permissions.path_resolution import looked_up
 from ostinato.permissions.rules import EDIT_TOOLS, READ_TOOLS
 from ostinato.permissions.shell_reader import read_command
-from ostinato.permissions.verdict import CallFacts
+from ostinato.permissions.verdict import NO_HOME, CallFacts
 
 MAIN_PARAMETERS: Final[Mapping[str, str]] = {
     "Bash": "command",
@@ -30,11 +30,14 @@ MAIN_PARAMETERS: Final[Mapping[str, str]] = {
 """What a plain text stands for, by tool; other tools take their input as JSON."""
 
 
-def typed_call(tool_name: str, text: str, *, cwd: Path, roots: tuple[Path, ...], home: Path) -> CallFacts:
+def typed_call(
+    tool_name: str, text: str, *, cwd: Path, roots: tuple[Path, ...], home: Path | None
+) -> CallFacts:
     """The facts of the call `tool_name` with `text`, which is its main parameter or, in braces, its input as JSON.
 
     Looks at the file system to see where paths lead. Raises UsageError for an input that is none.
     """
+    home = home or NO_HOME
     call_input = _input_of(tool_name, text)
     command = call_input.get("command")
     reads, writes = _paths_of(tool_name, call_input, cwd, home)

@@ -13,6 +13,9 @@ from ostinato.permissions.shell_command import ShellReading
 Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 ReasonKind = Literal["rule", "mode", "protected_path", "read_only", "outside", "unprovable", "no_rule"]
 
+NO_HOME = Path("/nonexistent")
+"""Stands where there is no home folder: nothing lies below it, so no rule about the home covers anything."""
+
 
 def _nothing_resolved() -> Mapping[Path, tuple[Path, ...]]:
     return MappingProxyType({})

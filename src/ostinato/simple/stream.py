@@ -3,7 +3,6 @@
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from ostinato.engine.clock import RandomIds
 from ostinato.engine.model_choice import choose_model
@@ -17,9 +16,7 @@ from ostinato.ports import Model, ModelRequest, QuerySource, QueryTracking, Requ
 def model_from_key(name: str | None = None) -> Model:
     """The model that the environment has a key for, or the named one. Raises ConfigurationError if there is none."""
     environment = dict(os.environ)
-    root = data_root(environment)
-    models_folder = (root or Path.home()) / "models"
-    return choose_model(Options(model=name), environment, models_folder=models_folder).model
+    return choose_model(Options(model=name), environment, data_root=data_root(environment)).model
 
 
 async def stream_query(

@@ -52,9 +52,7 @@ def _place(scene: SlashScene, name: str) -> Path:
 def _forbidden(scene: SlashScene, path: Path) -> str:
     """Why the rules, or the protection of settings and hooks, forbid it; a person's wish needs no other permission."""
     cwd, roots = scene.workspace.cwd, scene.workspace.roots
-    call = typed_call(
-        "Write", str(path), cwd=cwd, roots=roots, home=scene.places.home or Path("/nonexistent")
-    )
+    call = typed_call("Write", str(path), cwd=cwd, roots=roots, home=scene.places.home)
     verdict = decide(call, scene.policy)
     is_denied = isinstance(verdict, Deny) and verdict.reason.kind == "rule"
     if is_denied or verdict.reason.kind == "protected_path":

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from ostinato.engine.slash.reply import SlashReply, refusal
@@ -17,7 +16,6 @@ from ostinato.records import PermissionDecided
 
 MAX_DENIALS: Final = 50
 _CHARACTERS: Final = 300
-_NO_HOME: Final = Path("/nonexistent")
 
 
 async def answer_permissions(scene: SlashScene, arguments: str) -> SlashReply:
@@ -32,7 +30,7 @@ async def answer_permissions(scene: SlashScene, arguments: str) -> SlashReply:
             hint='write `/permissions`, `/permissions explain "git push"` or `/permissions explain Edit src/a.py`',
         )
     cwd, roots = scene.workspace.cwd, scene.workspace.roots
-    call = typed_call(tool, what, cwd=cwd, roots=roots, home=scene.places.home or _NO_HOME)
+    call = typed_call(tool, what, cwd=cwd, roots=roots, home=scene.places.home)
     return SlashReply(report_text(report_call(call, scene.policy)))
 
 
