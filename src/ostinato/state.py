@@ -205,7 +205,9 @@ class Empty(Recorded, frozen=True):
 
 
 class Refused(Recorded, frozen=True):
-    """The model would not answer; no call of that reply runs."""
+    """The model would not answer, or its provider did not let it (`error`); no call of that reply runs."""
+
+    error: ModelError | None = None
 
 
 class Aborted(Recorded, frozen=True):

@@ -102,10 +102,11 @@ async def _finish(
     aborted = state.tool_use_context.abort
     if isinstance(end, Interrupted) or (aborted.reason is not None and not reply.needs_follow_up):
         return Aborted(phase="streaming")
-    if isinstance(end, Finished) and reply.stop_reason == "refusal":
+    refusal = _refusal(end, reply)
+    if refusal is not None:
         executor.cancel("refusal")
         executor.close_missing(reply.tool_use_blocks, "refusal")
-        return Refused()
+        return refusal
     if reply.needs_follow_up:
         await _run_calls(reply, params, executor)
         if aborted.reason is not None:
@@ -116,6 +117,13 @@ async def _finish(
     if isinstance(end, Broke):
         return _broken(end.error)
     return _spoken(reply, end)
+
+
+def _refusal(end: AttemptEnd, reply: Reply) -> Refused | None:
+    """The model says so in its reply, or its provider instead of one, or in the middle of it."""
+    if isinstance(end, Finished):
+        return Refused() if reply.stop_reason == "refusal" else None
+    return Refused(error=end.error) if isinstance(end, Broke) and end.error.kind == "refused" else None
 
 
 async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolExecutor) -> None:

@@ -5,11 +5,23 @@ from dataclasses import replace
 import anyio
 from tests.loop.scene import Scene
 
+from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, Tombstone
 from ostinato.history import History
 from ostinato.messages import AssistantBlock, AssistantMessage
 from ostinato.records import ToolStarted
-from ostinato.testing import Gate, Reply, ScriptedModel, call, fake_tool, say, think, waits_at
+from ostinato.testing import (
+    Cut,
+    Fails,
+    Gate,
+    Reply,
+    ScriptedModel,
+    call,
+    fake_tool,
+    say,
+    think,
+    waits_at,
+)
 from ostinato.tool import ToolContext
 
 
@@ -98,3 +110,32 @@ async def test_the_journal_folds_to_the_same_view():
     await scene.play()
     folded = History.fold([*scene.params().messages.view(), *scene.journal.records])
     assert folded.view() == scene.view
+
+
+# ------------------------------------------------------------------ a refusal by the provider, told as an error
+
+BLOCKED = ModelError("the prompt was blocked by a policy", kind="refused", status=400)
+
+
+async def test_an_error_that_is_a_refusal_ends_the_query_as_one_and_says_what_the_provider_said():
+    scene = Scene(ScriptedModel(Fails(BLOCKED)))
+    await scene.play()
+    ending = scene.terminal
+    assert (ending.reason, ending.error_kind, ending.status) == ("refused", "refused", 400)
+    assert ending.error == BLOCKED.message
+    assert ending.hint
+    notes = [e.message for e in scene.events if isinstance(e, AssistantEvent) and e.message.is_error]
+    assert [note.text for note in notes] == [BLOCKED.message]
+    assert len(scene.model.requests) == 1
+
+
+async def test_a_refusal_in_the_middle_of_a_reply_takes_what_was_said_from_the_model():
+    begun = Reply(say("I would say"), call("Look", "t1"), say("more"))
+    scene = Scene(ScriptedModel(Cut(begun, after_blocks=2, error=BLOCKED)), [fake_tool("Look")])
+    scene.config = replace(scene.config, streaming_tool_execution=False)
+    await scene.play()
+    assert scene.terminal.reason == "refused"
+    assert not any(isinstance(record, ToolStarted) for record in scene.journal.records)
+    sent = await next_request(scene)
+    assert "I would say" not in sent
+    assert "t1" not in sent

@@ -14,10 +14,13 @@ REFUSED_HINT = "say it another way, take the last message back, or choose anothe
 
 def refused(state: State, outcome: Refused, deps: Deps) -> Step:
     """A call that had begun to change something stays in the history with its result: the model must know of it."""
-    note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, REFUSED)
+    error = outcome.error
+    text = REFUSED if error is None else error.message
+    note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
     hidden = _hidden(outcome.records)
     edits = (Retract(deps.ids.uuid(), hidden),) if hidden else ()
-    return End("refused", (note,), Why(REFUSED, REFUSED_HINT, "refused"), quiet_edits=edits)
+    hint, status = (REFUSED_HINT, None) if error is None else (error.hint or REFUSED_HINT, error.status)
+    return End("refused", (note,), Why(text, hint, "refused", status), quiet_edits=edits)
 
 
 def _hidden(records: tuple[Record, ...]) -> tuple[str, ...]:
