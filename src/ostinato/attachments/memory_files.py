@@ -3,7 +3,6 @@ it is about. Blocking; run it in a worker thread.
 """
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import Final
@@ -11,15 +10,13 @@ from typing import Final
 import msgspec
 
 from ostinato.attachments.file_text import NotRead, read_file_text
+from ostinato.front_matter import read_front_matter, text_of
 
 MAX_FILES: Final = 200
 """The newest are looked at (semantics §30.1)."""
 
 MAX_FILE_BYTES: Final = 256 << 10
 INDEX_NAME: Final = "MEMORY.md"
-_FACT: Final = re.compile(r"(name|description|type)[ \t]*:[ \t]*(.*)")
-_FENCE: Final = re.compile(r"---[ \t]*")
-_FRONT_LINES: Final = 30
 
 
 class MemoryFile(msgspec.Struct, frozen=True):
@@ -61,20 +58,6 @@ def _note(path: Path, changed_at_s: float) -> MemoryFile | None:
     read = read_file_text(path, max_bytes=MAX_FILE_BYTES)
     if isinstance(read, NotRead):
         return None
-    facts, body = _front_matter(read.text)
-    return MemoryFile(
-        path, facts.get("name") or path.stem, facts.get("description", ""), body.strip(), changed_at_s
-    )
-
-
-def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    lines = text.split("\n")
-    if not _FENCE.fullmatch(lines[0]):
-        return {}, text
-    end = next((place for place in range(1, len(lines)) if _FENCE.fullmatch(lines[place])), None)
-    if end is None or end > _FRONT_LINES:
-        return {}, text
-    matches = (_FACT.fullmatch(line) for line in lines[1:end])
-    return {found[1]: found[2].strip().strip("\"'") for found in matches if found}, "\n".join(
-        lines[end + 1 :]
-    )
+    front = read_front_matter(read.text)
+    name, description = (text_of(front.values.get(key, "")) for key in ("name", "description"))
+    return MemoryFile(path, name or path.stem, description, front.body.strip(), changed_at_s)

@@ -5,9 +5,9 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ostinato.engine.slash.front_matter import Value, read_front_matter, split_list
 from ostinato.engine.slash.shown_text import shown_line
 from ostinato.errors import ConfigurationError
+from ostinato.front_matter import Value, read_front_matter, split_list, text_of
 from ostinato.permissions.rules import Rule, parse_rule
 
 Scope: TypeAlias = Literal["project", "user"]
@@ -65,7 +65,7 @@ def parse_command(
         reason = front.problem or "it has no text below its front matter"
         return ParsedCommand(None, (CommandProblem(path, reason),))
     rules, problems = _rules(front.values.get("allowed-tools", ""), name, path)
-    model = _text(front.values.get("model", ""))
+    model = text_of(front.values.get("model", ""))
     command = CommandFile(
         name=name,
         scope=scope,
@@ -101,13 +101,9 @@ def _rules(value: Value, name: str, path: Path) -> tuple[tuple[Rule, ...], tuple
 
 def _description(value: Value, body: str) -> str:
     """The front matter's, or else the first line of the text."""
-    return shown_line(_text(value) or body.split("\n", 1)[0].lstrip("# "), MAX_DESCRIPTION_CHARACTERS)
+    return shown_line(text_of(value) or body.split("\n", 1)[0].lstrip("# "), MAX_DESCRIPTION_CHARACTERS)
 
 
 def _hint(value: Value) -> str:
     """`[file] [line]` and `[file]` are meant as they stand, though the latter reads as a list."""
     return value if isinstance(value, str) else f"[{', '.join(value)}]"
-
-
-def _text(value: Value) -> str:
-    return value if isinstance(value, str) else ", ".join(value)

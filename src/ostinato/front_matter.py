@@ -1,4 +1,4 @@
-"""The front matter of a command file, read line by line: a colon, a tab or a stray mark in one value harms no other.
+"""The front matter of Markdown files (commands, notes), read line by line: a colon, a tab or a stray mark in one value harms no other.
 
 A YAML parser would refuse the whole of `description: Fix: now`; authors write that. Only texts and lists of texts count.
 """
@@ -15,6 +15,7 @@ _END: Final = re.compile(r"(?:---|\.\.\.)[ \t]*")
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(?P<value>.*)|[ \t]*)")
 _ITEM: Final = re.compile(r"[ \t]*-(?:[ \t]+(?P<value>.*)|[ \t]*)")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])#(?:[ \t].*)?$")
+_QUOTED: Final = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')(?:[ \t]+#.*)?""")
 _ESCAPED: Final = re.compile(r"\\([\"\\])")
 
 Value: TypeAlias = str | tuple[str, ...]
@@ -39,6 +40,11 @@ def read_front_matter(text: str) -> FrontMatter:
             return FrontMatter({}, text, "its front matter has no `---` at the end")
         return FrontMatter({}, text)
     return FrontMatter(_values(lines[1:end]), "\n".join(lines[end + 1 :]))
+
+
+def text_of(value: Value) -> str:
+    """A value as one text, whatever its author made of it."""
+    return value if isinstance(value, str) else ", ".join(value)
 
 
 def _values(lines: Sequence[str]) -> Mapping[str, Value]:
@@ -78,12 +84,12 @@ def _without_comment(value: str) -> str:
 
 
 def _scalar(value: str) -> str:
+    """The text without its quotes, and without a comment behind them."""
     value = value.strip()
-    quote = value[:1]
-    if quote not in {'"', "'"} or len(value) < 2 or not value.endswith(quote):
+    found = _QUOTED.fullmatch(value)
+    if found is None:
         return value
-    inner = value[1:-1]
-    return _ESCAPED.sub(r"\1", inner) if quote == '"' else inner.replace("''", "'")
+    return found[2].replace("''", "'") if found[1] is None else _ESCAPED.sub(r"\1", found[1])
 
 
 def split_list(text: str, *, separators: str = ",") -> list[str]:

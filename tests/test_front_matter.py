@@ -1,8 +1,8 @@
-"""The front matter of a command file: whatever one value looks like, every other is read."""
+"""The front matter of a Markdown file: whatever one value looks like, every other is read."""
 
 import pytest
 
-from ostinato.engine.slash.front_matter import read_front_matter, split_list
+from ostinato.front_matter import read_front_matter, split_list
 
 
 def values(block: str) -> dict[str, object]:
@@ -17,6 +17,8 @@ def values(block: str) -> dict[str, object]:
     [
         ("Fix: now", "Fix: now"),
         ('"quoted: #1"', "quoted: #1"),
+        ('"quoted" # why', "quoted"),
+        ("'a' 'b'", "'a' 'b'"),
         ("'it''s'", "it's"),
         (r'"a \"b\" \\ c"', r'a "b" \ c'),
         ("issue #12", "issue #12"),
