@@ -27,3 +27,10 @@ def test_a_hundred_thousand_paths_are_quick():
     started_s = time.process_time()
     assert len(matching(paths, "mod99")) == MAX_MATCHES
     assert time.process_time() - started_s < 2.0  # it takes about 0.1 s
+
+
+def test_names_made_to_be_slow_are_quick():
+    hostile = ["a" * 250 + str(number) for number in range(1_000)]
+    started_s = time.process_time()
+    assert matching(hostile, "a" * 100 + "b") == []
+    assert time.process_time() - started_s < 1.0  # as a pattern it would take longer than anybody lives
