@@ -13,7 +13,6 @@ from ostinato.attachments.instruction_report import instructions_report
 from ostinato.attachments.instruction_text import instructions_context
 from ostinato.attachments.load_instructions import load_instructions
 
-
 EVERYWHERE = {
     "etc/AGENTS.md": "managed",
     "home/.ostinato/AGENTS.md": "a",

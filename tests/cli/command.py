@@ -64,7 +64,9 @@ class Desk:
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": "x",
             "OSTINATO_MAX_RETRIES": "0",
-            "PYTHONPATH": os.environ.get("PYTHONPATH"),  # the tree under test, where that is not the installed one
+            "PYTHONPATH": os.environ.get(
+                "PYTHONPATH"
+            ),  # the tree under test, where that is not the installed one
             **self.extra,
             **changes,
         }

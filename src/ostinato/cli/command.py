@@ -32,7 +32,7 @@ class ThinkingType(click.ParamType[ThinkingWish]):
             case number if number.isascii() and number.replace("_", "").isdecimal():
                 return int(number.replace("_", ""))
             case _:
-                self.fail(f"`{value}` is not `off`, `on` or a number of tokens", param, ctx)
+                raise click.BadParameter(f"`{value}` is not `off`, `on` or a number of tokens", ctx, param)
 
 
 def run_command(argv: Sequence[str]) -> int:
