@@ -301,3 +301,13 @@ def test_a_reply_in_one_piece_is_no_longer_than_it_may_be():
 
 def test_a_limit_is_never_raised_by_an_overflow():
     assert shortened(REQUEST, overflow(output=200_000)) is None
+
+
+async def test_what_a_retry_has_taken_back_is_not_taken_back_once_more_when_the_reply_is_said_again():
+    cut = Cut(Reply(say("one"), say("two")), after_blocks=1)
+    limited = Reply(say("three"), stop_reason="max_tokens")
+    played = scene(cut, limited, Reply(say("all")))
+    events = await played.play()
+    buried = [event.uuid for event in events if isinstance(event, Tombstone)]
+    assert len(buried) == len(set(buried)) == 2
+    assert texts(played) == ["all"]

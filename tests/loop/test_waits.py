@@ -95,6 +95,13 @@ async def test_every_way_of_a_server_to_be_silent_or_broken_is_tried_again(kind:
     assert (played.terminal.reason, len(played.model.requests)) == ("completed", 2)
 
 
+async def test_a_server_that_says_nothing_sensible_is_not_asked_for_long():
+    garbled = Fails(ModelError("garbled", kind="malformed_response", retry=True))
+    played = scene(*[garbled] * 3)
+    await played.play()
+    assert (played.terminal.error_kind, len(played.model.requests)) == ("malformed_response", 3)
+
+
 # ------------------------------------------------------------------ nobody is there
 
 

@@ -7,6 +7,7 @@ from ostinato.loop.deps import Deps
 from ostinato.loop.fallback import Choice, next_model
 from ostinato.loop.retry_policy import (
     LONGEST_WISH_S,
+    MALFORMED_RETRIES,
     STREAM_FAILURES,
     WHOLE_AFTER,
     has_given_out,
@@ -60,6 +61,7 @@ class Failures:
         self._failures = 0
         self._cuts = 0
         self._overloads = 0
+        self._malformed = 0
         self._has_shortened = False
 
     def next_try(self, request: ModelRequest, state: State, error: ModelError) -> NextTry:
@@ -72,6 +74,7 @@ class Failures:
         self._failures += 1
         self._cuts = self._cuts + 1 if error.kind in STREAM_FAILURES else 0
         self._overloads = self._overloads + 1 if error.kind == "overloaded" else 0
+        self._malformed += error.kind == "malformed_response"
         wait_s = self._wait_s(error, state)
         choice = Choice(None)
         if has_given_out(error, overloads=self._overloads, wait_s=wait_s):
@@ -94,6 +97,8 @@ class Failures:
         return GiveUp() if smaller is None else Again(smaller, attempt=self._failures + 1)
 
     def _wait_s(self, error: ModelError, state: State) -> float | None:
+        if error.kind == "malformed_response" and self._malformed > MALFORMED_RETRIES:
+            return None
         return wait_before_retry_s(
             error,
             self._failures,

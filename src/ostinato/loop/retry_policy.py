@@ -38,6 +38,9 @@ MAX_WHOLE_OUTPUT_TOKENS = 64_000
 MARGIN_TOKENS = 64
 """Left free where a refusal named the sizes: two counts of the same prompt differ by a few."""
 
+MALFORMED_RETRIES = 2
+"""A reply garbled on its way comes whole soon, or the address leads to something else."""
+
 OVERLOADS_BEFORE_FALLBACK = 3
 """In a row; where another model stands ready, nobody waits any longer for an overloaded one (semantics §12)."""
 

@@ -51,13 +51,14 @@ def decode_as(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
 
 def decode_event(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
     """`decode_as` for an event of a reply, whose single fields may be of a wrong type. Raises `ModelError`
-    (`malformed_response`)."""
+    (`malformed_response`); what is no JSON at all was garbled on its way and may come whole the next time."""
     try:
         return _decode_mending(decoder, data)
     except Unreadable as error:
         raise ModelError(
             f"an event of the reply cannot be read ({error}): `{data[:200].decode('utf-8', 'replace')}`",
             kind="malformed_response",
+            retry=isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError),
             hint="check the base URL: it may lead to an interface of another kind",
         ) from error
 

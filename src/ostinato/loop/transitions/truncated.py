@@ -38,8 +38,11 @@ def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
     has_room = limit > outcome.max_output_tokens and not outcome.is_shortened
     if state.max_output_tokens_override is not None or not has_room:
         return None
+    gone = {uuid for record in outcome.records if isinstance(record, Retract) for uuid in record.ids}
     cut = tuple(
-        record.uuid for record in outcome.records if isinstance(record, AssistantMessage | UserMessage)
+        record.uuid
+        for record in outcome.records
+        if isinstance(record, AssistantMessage | UserMessage) and record.uuid not in gone
     )
     edits = (Retract(deps.ids.uuid(), cut),) if cut else ()
     transition = Continued("max_output_tokens_escalate", state.turn_count)
