@@ -11,6 +11,7 @@ from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.loop.deps import (
     NO_PROMPTS,
     Deps,
+    DrainCollapsed,
     PromptSource,
     QueryParams,
     ResolveMentions,
@@ -71,6 +72,7 @@ class Scene:
     budget: Budget = NO_BUDGET
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
+    drain_collapsed: DrainCollapsed | None = None
     events: list[Event] = field(default_factory=list[Event])
     run: Run | None = None
 
@@ -110,6 +112,7 @@ class Scene:
             stop_failure_hooks=self.stop_failure_hooks,
             shorten=self.shorten,
             strip_media=self.strip_media,
+            drain_collapsed=self.drain_collapsed,
             fallbacks=Fallbacks(
                 tuple(Substitute(other.facts, other.stream) for other in self.others), self.cool_downs
             ),

@@ -40,7 +40,7 @@ MAX_BLOCKS = STRICT.max_stop_hook_blocks
 STOPS = (MAX_NUDGES + 1) * (MAX_BLOCKS + 1)
 """So often can a model answer before its answer counts: each nudge starts the count of blocks again."""
 
-BOUND = (
+WITHOUT_DRAINS = (
     STOPS  # blocks and nudges
     + STOPS * (MAX_RECOVERIES + 1)  # a cut reply: once with more room, then resumed, anew after each stop
     + (MAX_NUDGES + 1) * 2  # a compaction, and once more room after it, anew after each nudge
@@ -48,6 +48,9 @@ BOUND = (
     + MAX_EMPTY_REPLIES
     + MAX_REPAIR_LEVEL
 )
+
+BOUND = 2 * WITHOUT_DRAINS + 1
+"""What is staged for collapse may be committed between any two of these, never twice in a row."""
 
 TURNS: dict[str, Callable[[int], Turn]] = {
     "answer": lambda n: Reply(say(f"done {n}"), usage=Usage(100, 600)),  # enough gained to be nudged again
@@ -80,6 +83,11 @@ def cycle(names: Sequence[str]) -> ScriptedModel:
 async def claims_to_help(messages: History, error: object, model: object) -> Sequence[AnyEdit]:
     """An edit without effect: the next request is as long as this one."""
     return (Snip("e", "nowhere", "nowhere", user_prompt("m", "(earlier)")),)
+
+
+async def claims_to_drain(messages: History) -> Sequence[AnyEdit]:
+    """The same for what is staged for collapse: there is always more."""
+    return await claims_to_help(messages, None, None)
 
 
 async def always_blocks(stopping: Stopping, /) -> StopDecision | None:
@@ -129,6 +137,7 @@ def worst(names: Sequence[str], *, target: int | None) -> Scene:
         max_turns=4,
         shorten=claims_to_help,
         strip_media=claims_to_help,
+        drain_collapsed=claims_to_drain,
     )
 
 
@@ -161,4 +170,5 @@ async def test_any_course_is_bounded_legal_and_ends_once(
     scene.config = replace(STRICT, streaming_tool_execution=is_streaming)
     if not helps:
         scene.shorten = scene.strip_media = Scene(ScriptedModel()).shorten
+        scene.drain_collapsed = None
     await check(scene)

@@ -32,6 +32,10 @@ class Shorten(Protocol):
         ...
 
 
+DrainCollapsed = Callable[[History], Awaitable[Sequence[AnyEdit]]]
+"""Commits everything that is staged for collapse: its `Fold` edits, none if nothing is staged."""
+
+
 class Prefetch(Protocol):
     """Begins with a query and looks for what might help it, given the view with the prompt."""
 
@@ -118,6 +122,7 @@ class Deps:
     prepare_context: PrepareContext = no_edits
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
+    drain_collapsed: DrainCollapsed | None = None
     collect_attachments: CollectAttachments = no_attachments
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions

@@ -1,26 +1,68 @@
 """A request that did not fit, or held media that the model refuses: shorten the view and send again, once until a round of
 tools has passed. The error is withheld while that is tried, and released exactly once if it does not help.
+
+What is staged for collapse is committed first, as it loses least; never twice in a row.
 """
+
+from collections.abc import Sequence
 
 from ostinato.errors import ModelError
 from ostinato.events import TerminalReason
+from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, Shorten
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.failed import released
 from ostinato.loop.transitions.step import Next, Step
 from ostinato.messages import notice_message
-from ostinato.records import Continued
+from ostinato.records import AnyEdit, Continued
 from ostinato.state import Aborted, MediaRejected, Overflowed, State
 
 SHORTENED = "The conversation did not fit into the model's window; its earlier part is now an account of it."
+COLLAPSED = "The conversation did not fit into the model's window; accounts stand in place of parts that were finished."
 STRIPPED = "The model refused an image or document; notes stand in their places now."
 
 
 async def overflowed(state: State, outcome: Overflowed, deps: Deps, max_turns: int | None) -> Step:
+    context = state.tool_use_context
+    messages = state.messages.extend(outcome.records)
+    if context.source.name != "compact":
+        folds = tuple(
+            await unless_aborted(context.abort, lambda: _staged(state, messages, deps), otherwise=())
+        )
+        if context.abort.reason is not None:
+            return aborted(state, Aborted(phase="streaming"), deps, max_turns)
+        if folds:
+            return _drained(state, messages, folds, deps)
     return await _shortened(
         state, outcome, deps, max_turns, shorten=deps.shorten, reason="prompt_too_long", told=SHORTENED
     )
+
+
+async def _staged(state: State, messages: History, deps: Deps) -> Sequence[AnyEdit]:
+    has_just_drained = state.transition is not None and state.transition.reason == "collapse_drain_retry"
+    if deps.drain_collapsed is None or has_just_drained:
+        return ()
+    return await deps.drain_collapsed(messages)
+
+
+def _drained(state: State, messages: History, folds: tuple[AnyEdit, ...], deps: Deps) -> Next:
+    notice = notice_message(deps.ids.uuid(), "context_collapse", COLLAPSED)
+    transition = Continued("collapse_drain_retry", state.turn_count, committed=len(folds))
+    following = State(
+        messages=messages.extend(folds).append(notice),
+        tool_use_context=state.tool_use_context,
+        auto_compact_tracking=state.auto_compact_tracking,
+        max_output_tokens_recovery_count=state.max_output_tokens_recovery_count,
+        has_attempted_reactive_compact=state.has_attempted_reactive_compact,
+        max_output_tokens_override=state.max_output_tokens_override,
+        pending_tool_use_summary=None,
+        stop_hook_active=state.stop_hook_active,
+        turn_count=state.turn_count,
+        transition=transition,
+        bounds=state.bounds,
+    )
+    return Next(following, transition, (notice,), folds)
 
 
 async def media_rejected(state: State, outcome: MediaRejected, deps: Deps, max_turns: int | None) -> Step:
