@@ -90,9 +90,8 @@ class WireModel(ScriptedModel):
         self.requests.append(request)
         self._sent += 1
         cut_at, self._cut_at = self._cut_at, None
-        data = wire_bytes(self._replies[0], self._sent)
-        if cut_at is None or cut_at >= len(data):
-            self._replies.pop(0)
+        is_first = len(request.messages) == 1
+        data = wire_bytes(self._replies[0 if is_first else 1], self._sent)
         pieces = Pieces(data[:cut_at], resets=self._resets and cut_at is not None)
         decoder = AnthropicReply(SCRIPTED_FACTS, CallIds(request.messages))
         yield EventBatches(pieces, decoder, _no_refusal, Watchdog(DEFAULT_DEADLINES, is_streamed=True))
