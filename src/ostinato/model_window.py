@@ -10,8 +10,12 @@ FAILED_SHARE = 0.85
 
 def overflowed_silently(usage: Usage, facts: ModelFacts) -> bool:
     """Whether a reply came although its prompt was longer than the window: some servers cut the prompt and say nothing."""
-    prompt = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-    return prompt > facts.context_window
+    return prompt_tokens(usage) > facts.context_window
+
+
+def prompt_tokens(usage: Usage) -> int:
+    """How long the prompt was, cached parts included."""
+    return usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
 
 
 def learned_window(error: ModelError, facts: ModelFacts, *, sent_tokens: int | None = None) -> int | None:

@@ -45,6 +45,8 @@ class QueryConfig:
     `max_retries`: of one failing model call, beside its first try: ten attempts in all (semantics §13.1).
     `is_unattended`: nobody sees an error or can try again, so overload and rate limits are waited out, with signs of life.
     `max_stop_hook_blocks`: in a row; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
+    `auto_compact`: the conversation is shortened by itself when it does not fit; off, a query ends before it would not
+    (`blocking_limit`).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
 
@@ -55,6 +57,7 @@ class QueryConfig:
     is_unattended: bool = False
     max_stop_hook_blocks: int = 8
     stop_hook_timeout_s: float = 600.0
+    auto_compact: bool = True
     normalise_strictly: bool = False
 
 
@@ -222,6 +225,9 @@ class HookStopped(Recorded, frozen=True):
 
 class Blocked(Recorded, frozen=True):
     """The hard token limit is reached and automatic compaction is off; no call was made."""
+
+    tokens: int = 0
+    limit_tokens: int = 0
 
 
 class Exhausted(Recorded, frozen=True):

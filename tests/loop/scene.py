@@ -20,11 +20,13 @@ from ostinato.loop.deps import (
     no_mentions,
 )
 from ostinato.loop.fallback import CoolDowns, Fallbacks, Substitute
+from ostinato.loop.learned_windows import LearnedWindows
 from ostinato.loop.model_call import RefreshAuth
 from ostinato.loop.query import events_of
 from ostinato.loop.run import Run
 from ostinato.messages import Message, user_prompt
 from ostinato.ports import Permissions, QuerySource, QueryTracking
+from ostinato.records import Record
 from ostinato.state import ModelSettings, QueryConfig, ToolUseContext
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.testing import (
@@ -55,7 +57,7 @@ class Scene:
     max_turns: int | None = None
     max_output_tokens: int | None = None
     prompt: str = "go"
-    before: Sequence[Message] = ()
+    before: Sequence[Record] = ()
     folder: Path = Path("/")
     abort: AbortSignal = field(default_factory=AbortSignal)
     queue: PromptSource = NO_PROMPTS
@@ -68,6 +70,7 @@ class Scene:
     clock: FakeClock = field(default_factory=FakeClock)
     others: Sequence[ScriptedModel] = ()
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
+    windows: LearnedWindows = field(default_factory=LearnedWindows)
     refresh_auth: RefreshAuth | None = None
     budget: Budget = NO_BUDGET
     shorten: Shorten = no_help
@@ -114,7 +117,9 @@ class Scene:
             strip_media=self.strip_media,
             drain_collapsed=self.drain_collapsed,
             fallbacks=Fallbacks(
-                tuple(Substitute(other.facts, other.stream) for other in self.others), self.cool_downs
+                tuple(Substitute(other.facts, other.stream) for other in self.others),
+                self.cool_downs,
+                self.windows,
             ),
             refresh_auth=self.refresh_auth,
         )

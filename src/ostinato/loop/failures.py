@@ -1,5 +1,7 @@
 """What failed in one turn so far, and what to try next: again, after another key, with another model, or nothing more."""
 
+from functools import partial
+
 import msgspec
 
 from ostinato.errors import ModelError
@@ -15,6 +17,7 @@ from ostinato.loop.retry_policy import (
     shortened,
     wait_before_retry_s,
 )
+from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
 from ostinato.state import QueryConfig, State
 
@@ -66,6 +69,8 @@ class Failures:
 
     def next_try(self, request: ModelRequest, state: State, error: ModelError) -> NextTry:
         """What to do after `error`, which `request` met; each call counts as one failure."""
+        model, sent_tokens = state.tool_use_context.model, partial(request_tokens, request, state.messages)
+        self._deps.fallbacks.windows.learn(error, model, sent_tokens)
         if error.recover == "shrink_output":
             return self._with_less_output(request, error)
         if error.recover == "refresh_auth" and self._may_ask_for_key(state):

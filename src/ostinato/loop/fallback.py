@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS
+from ostinato.loop.learned_windows import LearnedWindows
 from ostinato.loop.model_call import CallModel
 from ostinato.messages import Document, Image, ToolResult, ToolUse
 from ostinato.normalise.token_estimate import request_tokens
@@ -44,10 +45,11 @@ class CoolDowns:
 
 @dataclass(frozen=True, slots=True)
 class Fallbacks:
-    """The chain in its order, and the cool-downs of all models. `State.bounds.fallback_index` counts into the chain from 1."""
+    """The chain in its order, and what was learned of all models: cool-downs and windows. `State.bounds.fallback_index` counts into the chain from 1."""
 
     substitutes: Sequence[Substitute] = ()
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
+    windows: LearnedWindows = field(default_factory=LearnedWindows)
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -63,7 +65,8 @@ def next_model(fallbacks: Fallbacks, state: State, request: ModelRequest, now_s:
     for index, candidate in enumerate(fallbacks.substitutes, start=1):
         if index <= state.bounds.fallback_index or _is_same(candidate.facts, state.tool_use_context.model):
             continue
-        why = _why_not(candidate.facts, state, request, fallbacks.cool_downs.left_s(candidate.facts, now_s))
+        facts = fallbacks.windows.believed(candidate.facts)
+        why = _why_not(facts, state, request, fallbacks.cool_downs.left_s(facts, now_s))
         if why is None:
             return Choice(index, tuple(skipped))
         skipped.append(f"`{candidate.facts.id}` {why}")

@@ -20,6 +20,7 @@ from ostinato.loop.request import RequestBuilder
 from ostinato.loop.stop_hooks import tell_failure_hooks
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
+from ostinato.loop.transitions.blocked import blocked
 from ostinato.loop.transitions.exhausted import exhausted
 from ostinato.loop.transitions.failed import failed
 from ostinato.loop.transitions.overflowed import media_rejected, overflowed
@@ -147,7 +148,8 @@ async def _step(
             may_escalate = params.max_output_tokens_override is None
             return truncated(state, outcome, deps, may_escalate=may_escalate)
         case Overflowed():
-            return await overflowed(state, outcome, deps, params.max_turns)
+            may_compact = params.config.auto_compact
+            return await overflowed(state, outcome, deps, params.max_turns, may_compact=may_compact)
         case MediaRejected():
             return await media_rejected(state, outcome, deps, params.max_turns)
         case Refused():
@@ -160,7 +162,7 @@ async def _step(
         case HookStopped():
             return End("hook_stopped")
         case Blocked():
-            return End("blocking_limit")
+            return blocked(state, outcome, deps)
         case Exhausted():
             return exhausted(outcome)
         case _:
@@ -179,12 +181,23 @@ def _is_history_illegal(outcome: Failed) -> bool:
 
 
 async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
-    """The state after this pass's context edits, each written before the model sees its effect."""
+    """The state after this pass's context edits, each written before the model sees its effect, and with the window that the
+    model has turned out to have.
+    """
+    state = _believing(state, deps)
     edits = await unless_aborted(
         state.tool_use_context.abort, lambda: deps.prepare_context(state.messages), otherwise=()
     )
     ledger.edit(*edits)
     return replace(state, messages=state.messages.extend(ledger.taken())) if edits else state
+
+
+def _believing(state: State, deps: Deps) -> State:
+    context = state.tool_use_context
+    facts = deps.fallbacks.windows.believed(context.model)
+    if facts is context.model:
+        return state
+    return replace(state, tool_use_context=replace(context, model=facts))
 
 
 def _recorded_end(step: End, notes: QueryNotes, ledger: Ledger) -> Terminal:

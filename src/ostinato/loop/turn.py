@@ -7,12 +7,15 @@ from msgspec.structs import replace
 from ostinato.errors import ModelError
 from ostinato.events import Denial, SystemEvent, Terminal, TerminalReason
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted, Unaffordable
+from ostinato.loop.blocking import at_hard_limit
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.messages import NO_USAGE, Usage, notice_message
+from ostinato.model_window import overflowed_silently, prompt_tokens
+from ostinato.ports import ModelFacts
 from ostinato.records import Continued
 from ostinato.state import (
     Aborted,
@@ -31,6 +34,11 @@ from ostinato.state import (
 )
 
 OUTPUT_LIMIT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+CUT_IN_SILENCE = "`{model}` said nothing to a prompt of {sent:,} tokens; its window is {window:,}"
+CUT_IN_SILENCE_HINT = (
+    "some servers cut what is too long and do not say so; shorten the prompt, or start a new conversation"
+)
 
 
 class QueryNotes(msgspec.Struct):
@@ -60,6 +68,9 @@ async def take_turn(
     """How the turn ended, and the state as it was: with another model, if one took over. Every call of the turn has exactly one
     result when this returns or raises; no task of it is left.
     """
+    blocked = at_hard_limit(state, params.config, deps, requests)
+    if blocked is not None:
+        return blocked, state
     outcome: Outcome = Aborted()
     after = state
     async with anyio.create_task_group() as tasks:
@@ -67,7 +78,7 @@ async def take_turn(
         unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
         try:
             end = await attempts.call_model()
-            outcome = await _finish(end, attempts.reply, state, params, attempts.executor)
+            outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor)
         finally:
             # synchronous on purpose: it also holds when the task itself is being cancelled
             unsubscribe()
@@ -116,7 +127,7 @@ async def _finish(
         return UsedTools(cut=_cut_calls(reply, end))
     if isinstance(end, Broke):
         return _broken(end.error)
-    return _spoken(reply, end)
+    return _spoken(reply, end, state.tool_use_context.model)
 
 
 def _refusal(end: AttemptEnd, reply: Reply) -> Refused | None:
@@ -153,13 +164,23 @@ def _broken(error: ModelError) -> Outcome:
     return Failed(error=error)
 
 
-def _spoken(reply: Reply, end: Finished) -> Outcome:
-    """A complete reply without calls."""
+def _spoken(reply: Reply, end: Finished, facts: ModelFacts) -> Outcome:
+    """A complete reply without calls. One that says nothing to a prompt beyond the window is no answer to that prompt."""
+    said = reply.said
+    is_silent = said is None or not said.text.strip()
+    if is_silent and overflowed_silently(reply.usage, facts):
+        return Overflowed(error=_cut_in_silence(reply.usage, facts))
     if reply.stop_reason in OUTPUT_LIMIT_REASONS:
         return _truncated(end)
-    said = reply.said
     if reply.stop_reason == "pause_turn":
         return Paused(reply=said)
-    if said is None or not said.text.strip():
+    if is_silent:
         return Empty(stop_reason=reply.stop_reason)
     return Answered(reply=said)
+
+
+def _cut_in_silence(usage: Usage, facts: ModelFacts) -> ModelError:
+    sent = prompt_tokens(usage)
+    text = CUT_IN_SILENCE.format(model=facts.id, sent=sent, window=facts.context_window)
+    error = ModelError(text, kind="prompt_too_long", recover="compact", hint=CUT_IN_SILENCE_HINT)
+    return error.sized(input_tokens=sent, limit_tokens=facts.context_window, output_limit_tokens=None)

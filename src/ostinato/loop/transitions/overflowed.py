@@ -23,7 +23,9 @@ COLLAPSED = "The conversation did not fit into the model's window; accounts stan
 STRIPPED = "The model refused an image or document; notes stand in their places now."
 
 
-async def overflowed(state: State, outcome: Overflowed, deps: Deps, max_turns: int | None) -> Step:
+async def overflowed(
+    state: State, outcome: Overflowed, deps: Deps, max_turns: int | None, *, may_compact: bool = True
+) -> Step:
     context = state.tool_use_context
     messages = state.messages.extend(outcome.records)
     if context.source.name != "compact":
@@ -34,6 +36,8 @@ async def overflowed(state: State, outcome: Overflowed, deps: Deps, max_turns: i
             return aborted(state, Aborted(phase="streaming"), deps, max_turns)
         if folds:
             return _drained(state, messages, folds, deps)
+    if not may_compact:
+        return released("prompt_too_long", state, outcome.error, deps)
     return await _shortened(
         state, outcome, deps, max_turns, shorten=deps.shorten, reason="prompt_too_long", told=SHORTENED
     )
@@ -84,11 +88,10 @@ async def _shortened(
     context = state.tool_use_context
     messages = state.messages.extend(outcome.records)
     error: ModelError | None = outcome.error
+    model = deps.fallbacks.windows.believed(context.model)
     if state.has_attempted_reactive_compact or context.source.name == "compact":
         return released(reason, state, error, deps)
-    edits = tuple(
-        await unless_aborted(context.abort, lambda: shorten(messages, error, context.model), otherwise=())
-    )
+    edits = tuple(await unless_aborted(context.abort, lambda: shorten(messages, error, model), otherwise=()))
     if context.abort.reason is not None:
         return aborted(state, Aborted(phase="streaming"), deps, max_turns)
     if not edits:
