@@ -14,7 +14,7 @@ from ostinato.testing.fake_tool import (
 )
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.testing.gate import Gate
-from ostinato.testing.golden import kind, kinds, result, terminal, transitions, without_deltas
+from ostinato.testing.golden import kind, kinds, log_lines, result, terminal, transitions, without_deltas
 from ostinato.testing.manual_abort import ManualAbort
 from ostinato.testing.memory_files import MemoryFiles
 from ostinato.testing.memory_journal import MemoryJournal
@@ -96,6 +96,7 @@ __all__ = [
     "heartbeats",
     "kind",
     "kinds",
+    "log_lines",
     "openai_problems",
     "played",
     "raises",

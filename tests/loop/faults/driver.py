@@ -22,7 +22,7 @@ from ostinato.events import (
 from ostinato.history import History
 from ostinato.invariants import problems
 from ostinato.loop.deps import Deps
-from ostinato.loop.fallback import Fallbacks, Substitute
+from ostinato.loop.fallback import Substitute
 from ostinato.loop.model_call import CallModel
 from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, Message, ToolResult, UserMessage
@@ -137,7 +137,7 @@ def struck_deps(deps: Deps, striker: Striker) -> Deps:
         permissions=StruckGate(deps.permissions, striker),
         prepare_context=prepare,
         collect_attachments=attach,
-        fallbacks=Fallbacks(chain, deps.fallbacks.cool_downs),
+        fallbacks=replace(deps.fallbacks, substitutes=chain),
     )
 
 
