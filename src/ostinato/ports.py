@@ -130,17 +130,18 @@ class ModelRequest(msgspec.Struct, frozen=True):
 
 
 class Prices(msgspec.Struct, frozen=True):
-    """US dollars per million tokens."""
+    """US dollars per million tokens. None: not said, and then counted by `costs.prices_of`, never as free."""
 
     input: float
     output: float
-    cache_read: float = 0.0
-    cache_write: float = 0.0
+    cache_read: float | None = None
+    cache_write: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model. `id` is the provider's name for it. Prices None: unknown, and said so.
+    """What is known of a model. `id` is the provider's name for it. Prices None: unknown, and said so; `missing_prices` then
+    names what a table that somebody gave left out.
 
     `thinking_form` says how it is asked to think (`none`: never; `effort_without_tools`: it refuses effort beside tools).
     `reasoning_echo` is about plain reasoning text in replies: `given` sends back what came, `always` also an empty one
@@ -156,6 +157,7 @@ class ModelFacts:
     context_window: int
     max_output_tokens: int
     prices: Prices | None = None
+    missing_prices: tuple[str, ...] = ()
     takes_images: bool = False
     takes_temperature: bool = True
     output_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

@@ -100,6 +100,12 @@ def test_an_untrusted_project_may_only_deny_ask_and_take_bypass_away():
     assert trusted.settings.model is not None
 
 
+@pytest.mark.parametrize("key", ["cache_read", "ouput", "outputs", "Input"])
+def test_a_misspelt_price_is_named(key: str):
+    loaded = in_memory({"user": {"models": {"openai/mystery": {"prices": {"input": 1, key: 1}}}}})
+    assert [problem.key for problem in loaded.problems] == [f"models.openai/mystery.prices.{key}"]
+
+
 def test_what_is_no_readable_file_is_named_and_never_waited_for(tmp_path: Path):
     scene = Scene(tmp_path)
     (scene.project / ".claude").mkdir()

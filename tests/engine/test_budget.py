@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.engine.budget import TreeBudget, check_prices
+from ostinato.engine.costs import cost_usd, prices_of
 from ostinato.errors import UsageError
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS, BudgetLimits, BudgetSpent, Reservation
 from ostinato.messages import NO_USAGE, Usage
 from ostinato.ports import ModelFacts, Prices
+from ostinato.providers.catalogue import facts_of
 from ostinato.testing import SCRIPTED_FACTS, FakeClock
 
 MILLION = 1_000_000
@@ -135,6 +137,28 @@ def test_a_dollar_limit_without_prices_is_refused_at_the_start_and_before_a_call
     assert "--max-tokens-total" in refused.value.hint
     assert limit_of(reserved(budget(usd=1), model=SCRIPTED_FACTS)) == "usd"
     check_prices(BudgetLimits(max_total_tokens=1), SCRIPTED_FACTS)
+
+
+@pytest.mark.parametrize("usd", [1e30, 1e300, 1.7e308])
+def test_a_limit_of_any_size_holds(usd: float):
+    assert output_of(reserved(budget(usd=usd), output=9_000)) == 9_000
+
+
+def test_half_a_price_table_is_refused_and_what_lacks_is_named():
+    half = facts_of("openai/mystery", {"prices": {"input": 1}})
+    with pytest.raises(UsageError, match="`output`"):
+        check_prices(BudgetLimits(max_usd=1), half)
+    assert limit_of(reserved(budget(usd=1), model=half)) == "usd"
+
+
+@pytest.mark.parametrize(("name", "written"), [("anthropic/claude-next", 1.25), ("openai/mystery", 1.0)])
+def test_a_cache_price_that_nobody_said_is_never_free(name: str, written: float):
+    facts = facts_of(name, {"prices": {"input": 1, "output": 1}})
+    prices = prices_of(facts)
+    assert prices is not None
+    million = 1_000_000
+    assert cost_usd(Usage(cache_read_input_tokens=million), prices) == 1
+    assert cost_usd(Usage(cache_creation_input_tokens=million), prices) == written
 
 
 def test_a_model_on_this_machine_costs_nothing_but_its_tokens_count():

@@ -153,4 +153,23 @@ def test_what_is_said_of_models_is_found_by_every_name_of_the_model(name: str, w
 def test_one_price_that_is_said_leaves_the_others_as_they_are():
     facts = facts_of("anthropic/claude-sonnet-4-5", {"prices": {"cache_read": 9}})
     assert facts.prices == Prices(3, 15, 9, 3.75)
-    assert facts_of("openai/llama-4", {"prices": {"input": 1}}).prices == Prices(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"),
+    [
+        ({}, ("input", "output")),
+        ({"input": 1}, ("output",)),
+        ({"output": 1, "cache_read": 1}, ("input",)),
+        ({"input": 1, "output": 2}, ()),
+    ],
+)
+def test_a_price_table_without_input_or_output_is_none(said: dict[str, float], missing: tuple[str, ...]):
+    facts = facts_of("openai/llama-4", {"prices": said})
+    assert (facts.prices is None, facts.missing_prices) == (bool(missing), missing)
+
+
+@pytest.mark.parametrize("price", [-1, -0.001, 1e300, float("inf")])
+def test_a_price_that_cannot_be_meant_is_refused(price: float):
+    with pytest.raises(ConfigurationError):
+        facts_of("openai/llama-4", {"prices": {"input": price, "output": 1}})

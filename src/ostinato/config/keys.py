@@ -37,12 +37,19 @@ PERMISSIONS: Final = Fields((
     ),
 ))
 
-PRICES: Final = Fields((
-    Key("input", Amount(), "US dollars for a million tokens sent."),
-    Key("output", Amount(), "US dollars for a million tokens received."),
-    Key("cacheRead", Amount(), "US dollars for a million tokens read from the cache."),
-    Key("cacheWrite", Amount(), "US dollars for a million tokens written to the cache."),
-))
+PRICES: Final = Fields(
+    (
+        Key("input", Amount(), "US dollars for a million tokens sent."),
+        Key("output", Amount(), "US dollars for a million tokens received."),
+        Key("cacheRead", Amount(), "US dollars for a million tokens read from the cache; else as `input`."),
+        Key(
+            "cacheWrite",
+            Amount(),
+            "US dollars for a million tokens written to the cache; else as `input`, at Anthropic 1.25 times that.",
+        ),
+    ),
+    is_closed=True,
+)
 
 MODEL: Final = Fields((
     Key("contextWindow", Whole(1), "Tokens that fit into the model."),

@@ -51,9 +51,10 @@ class Anything(msgspec.Struct, frozen=True):
 
 
 class Fields(msgspec.Struct, frozen=True):
-    """An object with these keys; others are kept."""
+    """An object with these keys; others are kept, and `is_closed` reports them."""
 
     keys: "tuple[Key, ...]"
+    is_closed: bool = False
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -128,6 +129,8 @@ def check_fields(shape: Fields, value: object, key: str, report: Report) -> dict
             meant = by_case.get(name.casefold())
             if meant is not None:
                 report(Fault(where, "is no key that is known", f"did you mean `{meant}`?"))
+            elif shape.is_closed:
+                report(Fault(where, "is no key that is known", "known are " + ", ".join(known)))
             continue
         usable = check(field.shape, part, where, report)
         if not isinstance(usable, Nothing):

@@ -4,6 +4,7 @@ A call that might exceed a limit is made smaller or not made. What a call really
 aborted one with what is known of it.
 """
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -34,6 +35,9 @@ def check_prices(limits: BudgetLimits, model: ModelFacts) -> None:
 
 
 def _unpriced(model: ModelFacts) -> str:
+    if model.missing_prices:
+        missing = " and ".join(f"`{name}`" for name in model.missing_prices)
+        return f"a limit in dollars needs the prices of `{model.id}`: its price table says no {missing}"
     return f"a limit in dollars needs the prices of `{model.id}`, which are not known"
 
 
@@ -122,7 +126,8 @@ class TreeBudget:
         left = self.limits.max_usd - self.spent_usd - held - _worst_usd(input_tokens, 0, prices)
         if prices.output <= 0:
             return None if left >= 0 else 0
-        return int(left * _TOKENS_A_PRICE / prices.output)
+        room = left * _TOKENS_A_PRICE / prices.output
+        return int(room) if math.isfinite(room) else None
 
     # -------------------------------------------------------------------------------------------- time
 
@@ -187,5 +192,5 @@ class TreeBudget:
 
 def _worst_usd(input_tokens: int, output_tokens: int, prices: Prices) -> float:
     """What a call costs at most: no token of its input was cached before, and all of it is put into the cache."""
-    dearest = max(prices.input, prices.cache_write, prices.cache_read)
+    dearest = max(prices.input, prices.cache_write or 0, prices.cache_read or 0)
     return (input_tokens * dearest + output_tokens * prices.output) / _TOKENS_A_PRICE

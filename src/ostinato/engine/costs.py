@@ -3,31 +3,45 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import msgspec
+
 from ostinato.events import ModelCost
 from ostinato.messages import NO_USAGE, Usage
 from ostinato.ports import ModelFacts, Prices
 
 _TOKENS_A_PRICE: Final = 1_000_000
 
-FREE: Final = Prices(0, 0)
+FREE: Final = Prices(0, 0, 0, 0)
+
+ANTHROPIC_CACHE_WRITE: Final = 1.25
+"""Times the input price: what writing to the cache for five minutes costs there."""
 
 FactsOf = Callable[[str], ModelFacts | None]
 """What is known of a model by the name its responses carry; None if nothing is."""
 
 
 def cost_usd(usage: Usage, prices: Prices) -> float:
-    """US dollars for these tokens."""
+    """US dollars for these tokens. A cache price that is not said is that of input."""
+    read = prices.input if prices.cache_read is None else prices.cache_read
+    written = prices.input if prices.cache_write is None else prices.cache_write
     return (
         usage.input_tokens * prices.input
         + usage.output_tokens * prices.output
-        + usage.cache_read_input_tokens * prices.cache_read
-        + usage.cache_creation_input_tokens * prices.cache_write
+        + usage.cache_read_input_tokens * read
+        + usage.cache_creation_input_tokens * written
     ) / _TOKENS_A_PRICE
 
 
 def prices_of(model: ModelFacts) -> Prices | None:
-    """None if they are not known. A model on this machine costs nothing."""
-    return FREE if model.provider == "local" else model.prices
+    """None if they are not known. A model on this machine costs nothing. A cache price that nobody said counts as input, and
+    writing at Anthropic as 1.25 times that: too much is a limit reached early, too little is none.
+    """
+    if model.provider == "local":
+        return FREE
+    prices = model.prices
+    if prices is None or prices.cache_write is not None or model.provider != "anthropic":
+        return prices
+    return msgspec.structs.replace(prices, cache_write=ANTHROPIC_CACHE_WRITE * prices.input)
 
 
 def model_cost(usage: Usage, facts: ModelFacts | None) -> ModelCost:

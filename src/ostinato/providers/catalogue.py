@@ -6,7 +6,7 @@ What is not known is not made up: an unknown model gets cautious limits and no p
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -160,13 +160,18 @@ MODELS: tuple[ModelFacts, ...] = (
 )
 
 
-class PriceOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """US dollars per million tokens; what is left out stays as it is, and is 0 where nothing is known."""
+Price: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
-    input: float | msgspec.UnsetType = msgspec.UNSET
-    output: float | msgspec.UnsetType = msgspec.UNSET
-    cache_read: float | msgspec.UnsetType = msgspec.UNSET
-    cache_write: float | msgspec.UnsetType = msgspec.UNSET
+
+class PriceOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """US dollars per million tokens; what is left out stays as it is. Where nothing is known, a table without `input` or
+    `output` is no price table.
+    """
+
+    input: Price | msgspec.UnsetType = msgspec.UNSET
+    output: Price | msgspec.UnsetType = msgspec.UNSET
+    cache_read: Price | msgspec.UnsetType = msgspec.UNSET
+    cache_write: Price | msgspec.UnsetType = msgspec.UNSET
 
 
 class FactOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -299,7 +304,7 @@ def _overridden(facts: ModelFacts, overrides: Mapping[str, Any], name: str) -> M
     changes = _said(wished)
     prices = changes.get("prices")
     if isinstance(prices, PriceOverrides):
-        changes["prices"] = msgspec.structs.replace(facts.prices or Prices(0, 0), **_said(prices))
+        changes |= _priced(facts.prices, _said(prices))
     changed = replace(facts, **changes)
     if changed.context_window <= 0 or not 0 < changed.max_output_tokens <= changed.context_window:
         raise ConfigurationError(
@@ -308,6 +313,14 @@ def _overridden(facts: ModelFacts, overrides: Mapping[str, Any], name: str) -> M
             hint="set `context_window` and `max_output_tokens` so that the output fits into the window",
         )
     return changed
+
+
+def _priced(known: Prices | None, said: Mapping[str, float]) -> dict[str, Any]:
+    """Half a table is none: what it leaves out would count as free."""
+    if known is not None:
+        return {"prices": msgspec.structs.replace(known, **said)}
+    missing = tuple(name for name in ("input", "output") if name not in said)
+    return {"prices": None, "missing_prices": missing} if missing else {"prices": Prices(**said)}
 
 
 def _said(overrides: FactOverrides | PriceOverrides) -> dict[str, Any]:
