@@ -43,7 +43,7 @@ async def events_of(
 
 @pytest.mark.parametrize("fallback", ["openai", "chat"])
 async def test_a_model_of_another_provider_goes_on_with_what_was_done(tmp_path: Path, fallback: str):
-    thought = Reply(think("hm"), call("Look", "t1"))
+    thought = Reply(think("hm", signature="s"), call("Look", "t1"))
     with (
         StrictServer(thought, HttpError(529)) as first,
         StrictServer(Reply(say("done"))) as second,

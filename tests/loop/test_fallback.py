@@ -211,7 +211,7 @@ async def test_calls_of_the_failed_reply_leave_no_id_behind():
 
 
 async def test_thinking_that_only_the_first_model_can_read_is_left_out_whole():
-    first = [Reply(think("hm"), call("Look", "a")), Fails(GONE)]
+    first = [Reply(think("hm", signature="s"), call("Look", "a")), Fails(GONE)]
     other = second(Reply(say("done")))
     played = scene(first, other, tools=[fake_tool("Look", answers("42"))])
     await played.play()

@@ -53,9 +53,8 @@ class RequestBuilder:
     def build(self, state: State) -> ModelRequest:
         """Raises IllegalHistory in strict mode."""
         context = state.tool_use_context
-        if (
-            self._model is not context.model
-        ):  # another one took over: what only the first can read is left out
+        if self._model is not context.model:
+            # Another one took over: what only the first can read is left out.
             self._model = context.model
             self._normaliser = Normaliser(self._model, strict=self._is_strict)
         if self._tools is not context.tools:
