@@ -13,7 +13,6 @@ from ostinato.providers.local_progress import (
     PATH,
     PastCall,
     idle_tools,
-    is_done_offered,
     known_files,
     past_calls,
     refused_passages,
@@ -35,18 +34,16 @@ _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 def action_schema(tools: Sequence[ToolSchema], messages: Sequence[RequestMessage] = ()) -> dict[str, Any]:
     """A JSON Schema that every sensible action meets: flat scalar arguments, one object per tool, and `done`.
 
-    What cannot help now is not on the menu: Edit of a file or a line that was not seen, a tool that has just told the same
-    again, `done` where nobody has seen what was done.
+    What cannot help now is not on the menu: Edit of a file or a line that was not seen, and a tool that has just told the
+    same again.
     """
     calls = past_calls(messages)
     idle = idle_tools(calls)
     done = ToolSchema(DONE, "", {"properties": {"answer": {"type": "string"}}, "required": ["answer"]})
     actions: list[dict[str, Any]] = []
-    for tool in tools:
+    for tool in (*tools, done):
         if tool.name not in idle:
             actions += _edits(tool, calls) if tool.name == EDIT else [_one_action(tool)]
-    if not actions or is_done_offered(calls):
-        actions.append(_one_action(done))
     return {"anyOf": actions}
 
 

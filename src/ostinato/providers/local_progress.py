@@ -11,7 +11,7 @@ from typing import Any
 from ostinato.messages import ResultBlock, ToolResult, ToolUse
 from ostinato.ports import RequestMessage
 
-BASH, EDIT, WRITE, READ = "Bash", "Edit", "Write", "Read"
+EDIT, WRITE, READ = "Edit", "Write", "Read"
 PATH, OLD, NEW, CONTENT = "file_path", "old_string", "new_string", "content"
 
 MAX_REPEATS = 2
@@ -34,14 +34,6 @@ class PastCall:
     @property
     def changes_nothing(self) -> bool:
         return self.name == EDIT and self.is_error and self.input.get(OLD) == self.input.get(NEW)
-
-    @property
-    def shows_nothing(self) -> bool:
-        """A command that succeeded in silence: nobody has seen whether it did what it was meant to do."""
-        return self.name == BASH and not self.is_error and self.result in _SILENT
-
-
-_SILENT = ("", "[no output]")
 
 
 def past_calls(messages: Sequence[RequestMessage]) -> Sequence[PastCall]:
@@ -118,14 +110,6 @@ def idle_tools(calls: Sequence[PastCall]) -> Collection[str]:
             break
         idle.add(newest.name)
     return idle
-
-
-def is_done_offered(calls: Sequence[PastCall]) -> bool:
-    """Not right after a command that showed nothing: small models take silence for success and for an answer. Withheld once;
-    a second silent command brings it back.
-    """
-    newest = [call.shows_nothing for call in calls[-2:]]
-    return newest not in ([True], [False, True])
 
 
 def _is_known(newest: PastCall, before: Sequence[PastCall]) -> bool:
