@@ -1,5 +1,6 @@
 """`ostinato config`: the settings as they count, where each comes from, and what a settings file may hold."""
 
+import os
 from pathlib import Path
 
 import click
@@ -64,7 +65,7 @@ def path_command(*, cwd: Path | None) -> int:
     options = Options(cwd=cwd or Path.cwd(), setting_sources=chosen_sources(None))
     found = _found(options, read_configuration(options))
     for source in found.loaded.sources:
-        is_there = source.path is not None and source.path.exists()
+        is_there = source.path is not None and os.path.exists(source.path)
         say(f"{'*' if is_there else ' '} {source.level:<8}{source.name}\n")
     return DONE
 

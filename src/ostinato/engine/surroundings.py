@@ -3,6 +3,7 @@
 A model with a short prompt gets the folder and the day only: the rest would fill its window.
 """
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from functools import cache
@@ -113,7 +114,7 @@ def _recall(sources: Sources) -> Prefetch | None:
     if sources.data_root is None:
         return None
     folder = project_folder(sources.data_root, sources.workspace.cwd) / "memory"
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return None
     from ostinato.attachments.memory_recall import MemoryRecall, RecallSources
 

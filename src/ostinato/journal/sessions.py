@@ -130,8 +130,17 @@ def _files(root: Path | None, cwd: Path | None) -> Iterable[Path]:
     """Regular files alone: opening a FIFO of that name would wait for ever."""
     if root is None:
         return ()
-    named = root.glob("projects/*/*.jsonl") if cwd is None else project_folder(root, cwd).glob("*.jsonl")
+    folders = _names(root / "projects") if cwd is None else [project_folder(root, cwd)]
+    named = (path for folder in folders for path in _names(folder) if path.suffix == ".jsonl")
     return (path for path in named if os.path.isfile(path))
+
+
+def _names(folder: Path) -> list[Path]:
+    """What lies in a folder; nothing if it is none, or may not be read."""
+    try:
+        return [folder / name for name in os.listdir(folder)]
+    except OSError:
+        return []
 
 
 def _fitting(root: Path | None, name: str, cwd: Path | None) -> list[Path]:

@@ -41,7 +41,7 @@ def store(session_file: Path, data: bytes) -> tuple[str, Path]:
     digest = hashlib.sha256(data).hexdigest()
     folder = side_folder(session_file)
     target = folder / f"{digest}.json"
-    if target.exists():
+    if os.path.exists(target):
         return digest, target
     for parent in (folder.parent, folder):
         parent.mkdir(mode=0o700, exist_ok=True)

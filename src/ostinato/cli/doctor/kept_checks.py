@@ -22,7 +22,7 @@ def data_checks(root: Path | None) -> list[Check]:
         return [
             Check("data", "warn", "there is no home folder: sessions are not kept", "set `OSTINATO_HOME`")
         ]
-    there = next((folder for folder in (root, *root.parents) if folder.is_dir()), Path("/"))
+    there = next((folder for folder in (root, *root.parents) if os.path.isdir(folder)), Path("/"))
     problem = _cannot_write(there)
     if problem:
         hint = "make it writable, or set `OSTINATO_HOME`"
@@ -31,7 +31,7 @@ def data_checks(root: Path | None) -> list[Check]:
     text = f"{root}, {free / 1e9:,.1f} GB free"
     if free < MIN_FREE_BYTES:
         return [Check("data", "warn", text, "make room: a session that cannot be written ends")]
-    if root.is_dir() and root.stat().st_mode & 0o022:
+    if os.path.isdir(root) and root.stat().st_mode & 0o022:
         return [Check("data", "warn", f"{text}, but others may write it", f"run `chmod go-w {root}`")]
     return [Check("data", "ok", text)]
 

@@ -1,5 +1,6 @@
 """The way to a model: keys, base URLs, proxies, and whether the chosen server answers. Keys are shown masked and never sent."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -82,7 +83,9 @@ def local_checks(models: Path | None, *, is_chosen: bool) -> list[Check]:
     except LocalModelError as error:
         runtime = Check("local runtime", missing, error.message if is_chosen else "not installed", error.hint)
     there = [
-        model.name for model in LOCAL_MODELS if models is not None and model_path(model, models).is_file()
+        model.name
+        for model in LOCAL_MODELS
+        if models is not None and os.path.isfile(model_path(model, models))
     ]
     if there:
         return [runtime, Check("local model", "ok", ", ".join(there))]
