@@ -7,6 +7,7 @@ import contextlib
 import select
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,6 +49,7 @@ class WireServer:
         self._answers = list(answers)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._sockets: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
         self.received: list[Received] = []
         self.connections = 0
         self.sent_bytes = 0
@@ -65,13 +67,22 @@ class WireServer:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self.connections += 1
                 self._sockets.append(connection)
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                self._threads.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
+                self._threads[-1].start()
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in self._sockets:
             connection.close()
+
+    def reset_all(self) -> None:
+        """As when a proxy in between was restarted: every connection ends with a reset."""
+        for connection in self._sockets:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.shutdown(socket.SHUT_RD)  # wakes the thread that reads it, which closes it
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
 
     def _serve(self, connection: socket.socket) -> None:
         # Whatever breaks here was broken by the client, on purpose.
