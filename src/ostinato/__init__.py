@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from ostinato.providers.deadlines import Deadlines
     from ostinato.stop_hooks import AllowStop, BlockStop, PreventStop, StopFailed, StopHook, Stopping
     from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
+    from ostinato.tool_hooks import AfterTool, NoteForModel, StopContinuation, ToolRan
     from ostinato.version import VERSION as __version__
 
 _HOMES = {
+    "AfterTool": "tool_hooks",
     "Allow": "engine.options",
     "AllowStop": "stop_hooks",
     "BlockStop": "stop_hooks",
@@ -28,6 +30,7 @@ _HOMES = {
     "Event": "events",
     "ModelCost": "events",
     "ModelError": "errors",
+    "NoteForModel": "tool_hooks",
     "Options": "engine.options",
     "OstinatoError": "errors",
     "PermissionAsked": "engine.options",
@@ -35,6 +38,7 @@ _HOMES = {
     "QueryEngine": "engine.query_engine",
     "QueryResult": "engine.result",
     "Result": "events",
+    "StopContinuation": "tool_hooks",
     "StopFailed": "stop_hooks",
     "StopHook": "stop_hooks",
     "Stopping": "stop_hooks",
@@ -42,6 +46,7 @@ _HOMES = {
     "Tool": "tool",
     "ToolContext": "tool",
     "ToolOutcome": "tool",
+    "ToolRan": "tool_hooks",
     "build_tool": "tool",
     "open_engine": "engine.assemble",
     "query": "engine.query",
@@ -50,6 +55,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AfterTool",
     "Allow",
     "AllowStop",
     "BlockStop",
@@ -58,6 +64,7 @@ __all__ = [
     "Event",
     "ModelCost",
     "ModelError",
+    "NoteForModel",
     "Options",
     "OstinatoError",
     "PermissionAsked",
@@ -65,6 +72,7 @@ __all__ = [
     "QueryEngine",
     "QueryResult",
     "Result",
+    "StopContinuation",
     "StopFailed",
     "StopHook",
     "Stopping",
@@ -72,6 +80,7 @@ __all__ = [
     "Tool",
     "ToolContext",
     "ToolOutcome",
+    "ToolRan",
     "__version__",
     "build_tool",
     "open_engine",

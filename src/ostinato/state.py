@@ -7,7 +7,7 @@ import msgspec
 
 from ostinato.errors import ModelError
 from ostinato.history import History
-from ostinato.messages import AssistantMessage
+from ostinato.messages import AssistantMessage, Message
 from ostinato.ports import (
     NO_THINKING,
     Abort,
@@ -45,6 +45,7 @@ class QueryConfig:
     `max_retries`: of one failing model call, beside its first try: ten attempts in all (semantics §13.1).
     `is_unattended`: nobody sees an error or can try again, so overload and rate limits are waited out, with signs of life.
     `max_stop_hook_blocks`: in a row; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
+    `tool_hook_timeout_s`: the same for all tool hooks of one reply together.
     `auto_compact`: the conversation is shortened by itself when it does not fit; off, a query ends before it would not
     (`blocking_limit`).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
@@ -57,6 +58,7 @@ class QueryConfig:
     is_unattended: bool = False
     max_stop_hook_blocks: int = 8
     stop_hook_timeout_s: float = 600.0
+    tool_hook_timeout_s: float = 600.0
     auto_compact: bool = True
     normalise_strictly: bool = False
 
@@ -170,11 +172,12 @@ class Truncated(Recorded, frozen=True):
 
 class UsedTools(Recorded, frozen=True):
     """Calls ran, each with one result. `broken_by`: the reply broke off after the completed blocks. `cut`: it hit its output limit
-    in the middle of its calls, and none of them could be read.
+    in the middle of its calls, and none of them could be read. `added`: what tool hooks said of the calls.
     """
 
     broken_by: ModelError | None = None
     cut: Truncated | None = None
+    added: tuple[Message, ...] = ()
 
 
 class Answered(Recorded, frozen=True):
@@ -220,7 +223,10 @@ class Aborted(Recorded, frozen=True):
 
 
 class HookStopped(Recorded, frozen=True):
-    """A hook in the tool phase stopped the continuation."""
+    """A hook in the tool phase stopped the continuation; `message` says why. `added` is what the hooks said besides."""
+
+    message: str = ""
+    added: tuple[Message, ...] = ()
 
 
 class Blocked(Recorded, frozen=True):

@@ -40,6 +40,7 @@ from ostinato.testing import (
     terminal,
 )
 from ostinato.tool import Tool
+from ostinato.tool_hooks import AfterTool
 
 SDK = QuerySource("sdk")
 STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
@@ -63,6 +64,7 @@ class Scene:
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
     started_for: tuple[str, ...] = ()
+    after_tool: Sequence[AfterTool] = ()
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     target_tokens: int | None = None
@@ -111,6 +113,7 @@ class Scene:
             queue=self.queue,
             mentions=self.mentions,
             budget=self.budget,
+            after_tool=self.after_tool,
             stop_hooks=self.stop_hooks,
             stop_failure_hooks=self.stop_failure_hooks,
             shorten=self.shorten,

@@ -186,6 +186,7 @@ class _Maker:
             jitter=random.random,
             shorten=shortening.overflow,
             strip_media=shortening.media,
+            after_tool=tuple(self._options.after_tool_hooks),
             stop_hooks=tuple(self._options.stop_hooks),
             stop_failure_hooks=tuple(self._options.stop_failure_hooks),
             fallbacks=self._chain.fallbacks,

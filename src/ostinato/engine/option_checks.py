@@ -16,7 +16,7 @@ from ostinato.providers.deadlines import Deadlines
 LISTS = ("allowed_tools", "disallowed_tools", "add_dirs", "fallback_models")
 COUNTS = ("max_turns", "max_output_tokens", "max_total_tokens")
 AMOUNTS = ("max_budget_usd", "timeout_s")
-FUNCTIONS = ("stop_hooks", "stop_failure_hooks")
+FUNCTIONS = ("after_tool_hooks", "stop_hooks", "stop_failure_hooks")
 
 
 def check_options(options: Options) -> None:

@@ -12,6 +12,7 @@ from ostinato.providers.deadlines import DEFAULT_DEADLINES, Deadlines
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
+from ostinato.tool_hooks import AfterTool
 
 if TYPE_CHECKING:
     from ostinato.engine.configuration import Configuration
@@ -93,6 +94,7 @@ class Options(msgspec.Struct, frozen=True):
     `fallback_models`, at most three names, take over in order when the chosen model gives out, each for the rest of the query;
     the next query begins with the chosen one again, unless its server asked to be left alone.
     `refresh_api_key` is asked for a new key, once in a turn, when the model's server refuses the one it was sent.
+    `after_tool_hooks` are told of each call that ran, and may add a note for the model or end the query (`ostinato.AfterTool`).
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
@@ -132,6 +134,7 @@ class Options(msgspec.Struct, frozen=True):
     effort: Effort | None = None
     fallback_models: Sequence[str] = ()
     refresh_api_key: RefreshApiKey | None = None
+    after_tool_hooks: Sequence[AfterTool] = ()
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
@@ -175,6 +178,7 @@ class QueryOptions(TypedDict, total=False):
     effort: Effort | None
     fallback_models: Sequence[str]
     refresh_api_key: RefreshApiKey | None
+    after_tool_hooks: Sequence[AfterTool]
     stop_hooks: Sequence[StopHook]
     stop_failure_hooks: Sequence[StopFailureHook]
     model_overrides: Mapping[str, Any]

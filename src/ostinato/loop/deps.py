@@ -16,6 +16,7 @@ from ostinato.records import AnyEdit
 from ostinato.state import DEFAULT_CONFIG, ModelSettings, QueryConfig, ToolUseContext
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.submissions import QueuedPrompt
+from ostinato.tool_hooks import AfterTool
 
 
 class PrepareContext(Protocol):
@@ -129,6 +130,7 @@ class Deps:
     budget: Budget = NO_BUDGET
     jitter: Callable[[], float] = no_jitter
     prefetch: Prefetch | None = None
+    after_tool: Sequence[AfterTool] = ()
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     fallbacks: Fallbacks = field(default_factory=Fallbacks)

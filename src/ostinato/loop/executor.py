@@ -5,27 +5,29 @@ all others together; exactly one result per call, whatever happens.
 code. A result is written to the journal when it is there; it is shown in the order of the calls.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from ostinato.codec import sanitise
 from ostinato.errors import JournalError
 from ostinato.events import Denial, ToolEnd, ToolOutput, ToolStart, UserEvent
 from ostinato.loop import results
 from ostinato.loop.access import conflicts
-from ostinato.loop.call import CallEnd, Prepared, error_end, permitted, prepare_call, run_call
+from ostinato.loop.call import CallEnd, CallOutcome, Prepared, error_end, permitted, prepare_call, run_call
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
-from ostinato.messages import AssistantMessage, ToolUse, UserMessage, tool_result_message
+from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage, tool_result_message
 from ostinato.ports import DecisionReason
 from ostinato.records import PermissionDecided, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig, ToolUseContext
 from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
+from ostinato.tool_hooks import ToolRan
 
 CallPhase = Literal["queued", "executing", "completed"]
 
@@ -40,6 +42,8 @@ class _Entry(msgspec.Struct):
     phase: CallPhase = "queued"
     is_waiting: bool = False
     started_s: float | None = None
+    ran_with: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    outcome: CallOutcome | None = None
     message: UserMessage | None = None
     may_start: anyio.Event = msgspec.field(default_factory=anyio.Event)
     done: anyio.Event = msgspec.field(default_factory=anyio.Event)
@@ -131,6 +135,7 @@ class StreamingToolExecutor:
         """Written before the effect: after a crash, a started call without a result has an unknown outcome."""
         entry.is_read_only = prepared.is_read_only
         entry.started_s = self._deps.clock.monotonic_s()
+        entry.ran_with = prepared.input
         block = entry.block
         self._ledger.record(ToolStarted(block.id, prepared.tool.name, prepared.is_read_only, prepared.input))
         self._ledger.progress(ToolStart(block.id, prepared.tool.name, prepared.input))
@@ -151,7 +156,7 @@ class StreamingToolExecutor:
         try:
             self._ledger.record(message)
             self._ledger.record(ToolFinished(entry.block.id, end.outcome, duration_ms))
-            entry.message = message
+            entry.message, entry.outcome = message, end.outcome
         finally:
             entry.done.set()
         self._ledger.progress(ToolEnd(entry.block.id, entry.block.name, end.outcome, duration_ms))
@@ -180,6 +185,21 @@ class StreamingToolExecutor:
     def has_side_effects(self) -> bool:
         """Whether a call has begun that may change something."""
         return any(entry.started_s is not None and not entry.is_read_only for entry in self._entries)
+
+    def calls_that_ran(self) -> list[ToolRan]:
+        """Those that began and were not stopped, in the order of the calls."""
+        return [ran for ran in map(self._ran, self._entries) if ran is not None]
+
+    def _ran(self, entry: _Entry) -> ToolRan | None:
+        if entry.started_s is None or entry.message is None:
+            return None
+        (result,) = entry.message.content
+        call = replace(entry.block, input=entry.ran_with)
+        match result, entry.outcome:
+            case ToolResult(), ("ok" | "error" | "timed_out") as outcome:
+                return ToolRan(call, result, outcome, entry.is_read_only, self._context.workspace)
+            case _:
+                return None
 
     def made_results(self) -> Results:
         """Which results there are; those not handed out yet never will be if the reply is taken back."""

@@ -23,6 +23,7 @@ from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.blocked import blocked
 from ostinato.loop.transitions.exhausted import exhausted
 from ostinato.loop.transitions.failed import failed
+from ostinato.loop.transitions.hook_stopped import hook_stopped
 from ostinato.loop.transitions.overflowed import media_rejected, overflowed
 from ostinato.loop.transitions.refused import refused
 from ostinato.loop.transitions.repaired import repaired
@@ -160,7 +161,7 @@ async def _step(
             level = requests.next_repair(state) if _is_history_illegal(outcome) else None
             return failed(state, outcome, deps) if level is None else repaired(state, outcome, deps, level)
         case HookStopped():
-            return End("hook_stopped")
+            return hook_stopped(outcome, deps)
         case Blocked():
             return blocked(state, outcome, deps)
         case Exhausted():

@@ -1,11 +1,14 @@
 """One turn: call the model, run the tools it asks for while it still speaks, and name how the turn ended."""
 
+from functools import partial
+
 import anyio
 import msgspec
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
 from ostinato.events import Denial, SystemEvent, Terminal, TerminalReason
+from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted, Unaffordable
 from ostinato.loop.blocking import at_hard_limit
 from ostinato.loop.deps import Deps, QueryParams
@@ -13,6 +16,7 @@ from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
+from ostinato.loop.tool_hooks import NOTHING_SAID, ToolHooksSaid, ask_tool_hooks
 from ostinato.messages import NO_USAGE, Usage, notice_message
 from ostinato.model_window import overflowed_silently, prompt_tokens
 from ostinato.ports import ModelFacts
@@ -23,6 +27,7 @@ from ostinato.state import (
     Empty,
     Exhausted,
     Failed,
+    HookStopped,
     MediaRejected,
     Outcome,
     Overflowed,
@@ -78,7 +83,7 @@ async def take_turn(
         unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
         try:
             end = await attempts.call_model()
-            outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor)
+            outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor, deps)
         finally:
             # synchronous on purpose: it also holds when the task itself is being cancelled
             unsubscribe()
@@ -106,6 +111,7 @@ async def _finish(
     state: State,
     params: QueryParams,
     executor: StreamingToolExecutor,
+    deps: Deps,
 ) -> Outcome:
     """Wait for the tools if there are any, and choose the outcome; the abort check comes first (semantics §6.19)."""
     if isinstance(end, Unaffordable):
@@ -120,11 +126,7 @@ async def _finish(
         return refusal
     if reply.needs_follow_up:
         await _run_calls(reply, params, executor)
-        if aborted.reason is not None:
-            return Aborted(phase="tools")
-        if isinstance(end, Broke):
-            return UsedTools(broken_by=end.error)
-        return UsedTools(cut=_cut_calls(reply, end))
+        return await _after_tools(end, reply, state, params, executor, deps)
     if isinstance(end, Broke):
         return _broken(end.error)
     return _spoken(reply, end, state.tool_use_context.model)
@@ -142,6 +144,38 @@ async def _run_calls(reply: Reply, params: QueryParams, executor: StreamingToolE
         await executor.get_remaining_results()
     else:
         await run_tools(executor, reply.tool_use_blocks, reply.assistant_messages)
+
+
+async def _after_tools(
+    end: Finished | Broke,
+    reply: Reply,
+    state: State,
+    params: QueryParams,
+    executor: StreamingToolExecutor,
+    deps: Deps,
+) -> Outcome:
+    """Every call has its result; the hooks are heard, unless an abort came meanwhile."""
+    said = await _hooks_said(state, params, executor, deps)
+    if state.tool_use_context.abort.reason is not None:
+        return Aborted(phase="tools")
+    if said.stops:
+        why = "; ".join(one.message.strip() for one in said.stops if one.message.strip())
+        return HookStopped(message=why, added=said.added)
+    if isinstance(end, Broke):
+        return UsedTools(broken_by=end.error, added=said.added)
+    return UsedTools(cut=_cut_calls(reply, end), added=said.added)
+
+
+async def _hooks_said(
+    state: State, params: QueryParams, executor: StreamingToolExecutor, deps: Deps
+) -> ToolHooksSaid:
+    """About the calls that ran to their end; nobody is asked after an abort."""
+    abort = state.tool_use_context.abort
+    if not deps.after_tool or abort.reason is not None:
+        return NOTHING_SAID
+    timeout_s = params.config.tool_hook_timeout_s
+    ask = partial(ask_tool_hooks, deps.after_tool, executor.calls_that_ran(), deps.clock, deps.ids)
+    return await unless_aborted(abort, lambda: ask(timeout_s=timeout_s), otherwise=NOTHING_SAID)
 
 
 def _cut_calls(reply: Reply, end: Finished) -> Truncated | None:

@@ -36,7 +36,8 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
     messages = state.messages.extend(outcome.records)
     abort = state.tool_use_context.abort
     view = messages.view()
-    added = tuple(await unless_aborted(abort, lambda: deps.collect_attachments(view), otherwise=()))
+    found = await unless_aborted(abort, lambda: deps.collect_attachments(view), otherwise=())
+    added = (*outcome.added, *found)
     malformed = state.bounds.malformed_calls + 1 if _is_malformed(outcome) else 0
     if malformed >= MAX_MALFORMED:
         return _no_more_malformed(state, deps, added, malformed)
