@@ -10,7 +10,7 @@ from ostinato.engine.options import PermissionAsked
 
 
 def text_of(tool: str, *suggestions: str, reason: str = "", cwd: Path = Path("/"), **given: Any) -> str:
-    return question_text(PermissionAsked(tool, "t1", given, reason, suggestions), cwd)
+    return question_text(PermissionAsked(tool, "t1", given, reason, suggestions), cwd, Path.home())
 
 
 def test_a_command_is_never_cut():
@@ -39,7 +39,7 @@ def test_hidden_characters_are_written_out_wherever_they_come_from(hidden: str, 
         reason=text if where == "reason" else "",
         suggestions=(text if where == "rule" else "Bash(ls)",),
     )
-    shown = question_text(asked, Path("/"))
+    shown = question_text(asked, Path("/"), None)
     assert hidden not in shown
     assert f"\\u{{{ord(hidden[0]):x}}}" in shown
 
@@ -54,7 +54,7 @@ def test_no_line_of_others_looks_like_a_line_of_ours(where: str):
         reason=forged if where == "reason" else "",
         suggestions=(forged if where == "rule" else "Bash(ls)",),
     )
-    lines = question_text(asked, Path("/")).split("\n")
+    lines = question_text(asked, Path("/"), None).split("\n")
     assert lines.count("y  yes, this once") == 1
     assert not [line for line in lines if line.startswith("allow?")]
 
@@ -78,7 +78,7 @@ def test_what_is_remembered_stands_there_with_the_rules_it_means_and_where_it_is
     rules: tuple[str, ...], file: Path | None, letters: tuple[str, ...]
 ):
     asked = PermissionAsked("Bash", "t1", {"command": "git log"}, "", rules, file)
-    lines = question_text(asked, Path("/")).splitlines()
+    lines = question_text(asked, Path("/"), None).splitlines()
     assert answer_letters(asked) == letters
     assert [line[0] for line in lines if line[1:3] == "  "] == list(letters)
     assert all(str(file) in line and rules[0] in line for line in lines if line.startswith("a  "))

@@ -62,3 +62,63 @@ async def test_an_answer_of_the_caller_that_is_neither_yes_nor_no_runs_nothing_a
     assert terminal(events).reason == "completed"
     results = [event.message.content[0] for event in events if isinstance(event, UserEvent)]
     assert ["Allow or Deny" in str(result) for result in results] == [True]
+
+
+WAYS_HOME: list[tuple[str, Mapping[str, Any]]] = [
+    ("Read", {"file_path": "~/.ssh/key"}),
+    ("Read", {"file_path": "~//.ssh/key"}),
+    ("Read", {"file_path": "{home}/.ssh/key"}),
+    ("Read", {"file_path": "~/../{name}/.ssh/key"}),
+    ("Grep", {"pattern": "x", "path": "~/.ssh/key"}),
+    ("Write", {"file_path": "~/.ssh/key", "content": "x"}),
+    ("Bash", {"command": "cat ~/.ssh/key"}),
+    ("Bash", {"command": "cat ~//.ssh/key"}),
+    ("Bash", {"command": "cd ~//.ssh && cat key"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "given"), WAYS_HOME, ids=[f"{tool} {given}" for tool, given in WAYS_HOME])
+async def test_a_rule_about_the_home_folder_holds_for_the_home_that_the_session_was_given(
+    tmp_path: Path, tool: str, given: Mapping[str, Any]
+):
+    home, work = tmp_path / "home", tmp_path / "work"
+    (home / ".ssh").mkdir(parents=True)
+    work.mkdir()
+    (home / ".ssh/key").write_text("the secret")
+    asked: list[str] = []
+
+    async def yes(question: PermissionAsked) -> Allow:
+        asked.append(question.tool_name)
+        return Allow()
+
+    there = {name: str(value).format(home=home, name="home") for name, value in given.items()}
+    model = ScriptedModel(Reply(call(tool, "t1", **there)), Reply(say("ok")))
+    chosen = Options(
+        cwd=work,
+        model=model,
+        environment={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+        can_use_tool=yes,
+        permission_mode="bypassPermissions",
+        disallowed_tools=("Read(~/.ssh/**)", "Edit(~/.ssh/**)"),
+    )
+    async with open_engine(chosen) as engine:
+        events = [event async for event in engine.submit_message("go")]
+    assert [event.outcome for event in events if isinstance(event, ToolEnd)] == ["denied"]
+    assert asked == []
+    assert (home / ".ssh/key").read_text() == "the secret"
+
+
+@pytest.mark.parametrize("path", ["~/there.txt", "./~there.txt"])
+async def test_what_a_tool_opens_is_what_the_gate_judged(tmp_path: Path, path: str):
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    (home / "there.txt").write_text("in the home")
+    (work / "~there.txt").write_text("in the home")
+    model = ScriptedModel(Reply(call("Read", "t1", file_path=path)), Reply(say("ok")))
+    chosen = Options(
+        cwd=work, model=model, environment={"HOME": str(home)}, allowed_tools=("Read(~/there.txt)",)
+    )
+    async with open_engine(chosen) as engine:
+        events = [event async for event in engine.submit_message("go")]
+    assert [event.outcome for event in events if isinstance(event, ToolEnd)] == ["ok"]

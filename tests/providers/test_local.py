@@ -266,13 +266,15 @@ async def test_one_file_is_loaded_once_however_many_models_use_it(gguf: Path) ->
 
 
 def test_names_mean_files(tmp_path: Path) -> None:
-    assert local_model_file("local", tmp_path) == tmp_path / "qwen2.5-coder-1.5b.gguf"
-    assert local_model_file("local/smollm2-135m", tmp_path) == tmp_path / "smollm2-135m.gguf"
-    assert local_model_file("local//data/x.gguf", tmp_path) == Path("/data/x.gguf")
-    assert local_model_file("local/x.gguf", tmp_path) == Path("x.gguf")
-    assert local_model_file("local/~/x.gguf", tmp_path) == Path.home() / "x.gguf"
+    assert local_model_file("local", tmp_path, Path("/home/me")) == tmp_path / "qwen2.5-coder-1.5b.gguf"
+    assert (
+        local_model_file("local/smollm2-135m", tmp_path, Path("/home/me")) == tmp_path / "smollm2-135m.gguf"
+    )
+    assert local_model_file("local//data/x.gguf", tmp_path, Path("/home/me")) == Path("/data/x.gguf")
+    assert local_model_file("local/x.gguf", tmp_path, Path("/home/me")) == Path("x.gguf")
+    assert local_model_file("local/~/x.gguf", tmp_path, Path("/home/me")) == Path("/home/me/x.gguf")
     with pytest.raises(LocalModelError):
-        local_model_file("local/unknown", tmp_path)
+        local_model_file("local/unknown", tmp_path, None)
 
 
 def test_opening_a_model_that_is_missing_or_no_model_says_so_before_anything_runs(tmp_path: Path) -> None:
@@ -280,5 +282,5 @@ def test_opening_a_model_that_is_missing_or_no_model_says_so_before_anything_run
     loaded = LoadedModels(lambda _path, _tokens: ScriptedRuntime([]))
     for name in ("local", f"local/{tmp_path}/prose.gguf", f"local/{tmp_path}"):
         with pytest.raises(LocalModelError) as caught:
-            open_local_model(name, models_folder=tmp_path, loaded=loaded)
+            open_local_model(name, models_folder=tmp_path, home=None, loaded=loaded)
         assert caught.value.hint

@@ -67,7 +67,9 @@ def model() -> Iterator[LocalModel]:
     if not path.exists():
         pytest.skip(f"no small model: `ostinato local pull smollm2-135m`, or name a file in {MODEL_VARIABLE}")
     loaded = LoadedModels(load_with_xllamacpp)
-    yield open_local_model(f"local/{path}", models_folder=path.parent, loaded=loaded, context_tokens=1024)
+    yield open_local_model(
+        f"local/{path}", models_folder=path.parent, home=None, loaded=loaded, context_tokens=1024
+    )
     loaded.close()
 
 

@@ -93,7 +93,20 @@ def test_home_is_expanded(workspace: LocalWorkspace):
     assert workspace.resolve("~/x") == Path(os.path.realpath(Path.home())) / "x"
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\0", "a\ud835b", "~no-such-user-here/x"])
+def test_home_is_the_one_that_was_given_not_the_one_of_this_process(tmp_path: Path):
+    workspace = LocalWorkspace(tmp_path, (tmp_path,), {}, home=tmp_path / "other")
+    assert workspace.resolve("~/x") == tmp_path / "other/x"
+    with pytest.raises(UsageError):
+        LocalWorkspace(tmp_path, (tmp_path,), {}, home=None).resolve("~/x")
+
+
+def test_a_file_whose_name_begins_with_a_tilde_can_be_named(workspace: LocalWorkspace):
+    assert workspace.resolve("./~root") == workspace.cwd / "~root"
+
+
+@pytest.mark.parametrize(
+    "path", ["a\0b", "\0", "a\ud835b", "~no-such-user-here/x", "~root", "~root/x", "~+/x"]
+)
 def test_what_no_file_can_be_called_is_refused(workspace: LocalWorkspace, path: str):
     with pytest.raises(UsageError):
         workspace.resolve(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ostinato.attachments.markdown_text import without_code
+from ostinato.home_folder import below_home
 
 MAX_IMPORTS: Final = 200
 """Different `@…` words of one file that are looked at."""
@@ -45,6 +46,7 @@ def is_meant_as_path(word: str) -> bool:
 def _expanded(name: str, folder: Path, home: Path | None) -> Path | None:
     if not name:
         return None
-    if name.startswith("~/"):
-        return None if home is None else home / name[2:]
+    below = below_home(name)
+    if below is not None:
+        return None if home is None else home / below
     return folder / name

@@ -24,6 +24,7 @@ from ostinato.attachments.instruction_files import (
 from ostinato.attachments.instruction_imports import import_path, import_words, is_meant_as_path
 from ostinato.attachments.markdown_text import without_block_comments
 from ostinato.attachments.path_rules import PathPatterns
+from ostinato.home_folder import below_home
 
 
 def load_instructions(places: InstructionPlaces) -> LoadedInstructions:
@@ -162,8 +163,8 @@ class _Loading:
 
 
 def _with_home(pattern: str, places: InstructionPlaces) -> str:
-    is_below_home = pattern.startswith("~/") and places.home is not None
-    return f"{places.home}/{pattern[2:]}" if is_below_home else pattern
+    below = below_home(pattern)
+    return pattern if below is None or places.home is None else f"{places.home}/{below}"
 
 
 def _owner(folder: Path) -> int:

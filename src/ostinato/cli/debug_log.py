@@ -11,6 +11,7 @@ from ostinato.cli.debug_request import DebugRequest
 from ostinato.cli.secret_text import known_secrets, without_secrets
 from ostinato.cli.terminal_text import visible
 from ostinato.errors import UsageError
+from ostinato.home_folder import expand_home, home_of
 
 CONTENT_LOGGER: Final = "ostinato.http.content"
 """Where what is said in requests and replies is logged; silent unless it was asked for."""
@@ -32,7 +33,9 @@ class MaskingFormatter(logging.Formatter):
 def start_log(request: DebugRequest, environment: Mapping[str, str]) -> None:
     """Log as asked for. Raises UsageError for a file that cannot be written."""
     handler = (
-        logging.StreamHandler(_opened(request.file)) if request.file else logging.StreamHandler(sys.stderr)
+        logging.StreamHandler(_opened(request.file, home_of(environment)))
+        if request.file
+        else logging.StreamHandler(sys.stderr)
     )
     handler.setFormatter(MaskingFormatter(known_secrets(environment)))
     for name in LOGGED:
@@ -43,9 +46,9 @@ def start_log(request: DebugRequest, environment: Mapping[str, str]) -> None:
     logging.raiseExceptions = False  # a log that cannot be written must not write to standard error about it
 
 
-def _opened(name: str) -> TextIO:
+def _opened(name: str, home: Path | None) -> TextIO:
     """The file, made for this user alone and added to. Raises UsageError."""
-    path = Path(name).expanduser()
+    path = expand_home(name, home)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:

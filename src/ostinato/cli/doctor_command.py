@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import anyio
@@ -23,6 +22,7 @@ from ostinato.cli.terminal_text import visible
 from ostinato.engine.configuration import Configuration, in_effect, read_configuration
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import OstinatoError
+from ostinato.home_folder import NO_HOME
 from ostinato.journal.places import data_root
 
 MARKS: Final[Mapping[str, str]] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -58,7 +58,7 @@ async def _look(model: str | None, environment: Mapping[str, str]) -> list[Check
         *await sandbox_checks(environment),
         *key_checks(counting),
         *proxy_checks(counting),
-        *await model_checks(name, counting, (root or Path.home()) / "models"),
+        *await model_checks(name, counting, (root or NO_HOME) / "models"),
         *data_checks(root),
         *session_checks(root),
         *settings_checks(configuration),

@@ -14,6 +14,8 @@ from prompt_toolkit.document import Document
 from ostinato.cli.path_listing import PathListing
 from ostinato.cli.path_matching import MAX_MATCHES, matching
 from ostinato.cli.terminal_text import one_line, visible
+from ostinato.errors import UsageError
+from ostinato.home_folder import expand_home
 
 MAX_SCANNED_ENTRIES: Final = 2_000
 """Of a folder outside the working folder."""
@@ -31,11 +33,16 @@ class LineCompleter(Completer):
     """`commands` is blocking and asked in a thread."""
 
     def __init__(
-        self, listing: PathListing, commands: Callable[[], Sequence[NamedCommand]], cwd: Path
+        self,
+        listing: PathListing,
+        commands: Callable[[], Sequence[NamedCommand]],
+        cwd: Path,
+        home: Path | None,
     ) -> None:
         self._listing = listing
         self._commands = commands
         self._cwd = cwd
+        self._home = home
         self._known_commands: Sequence[NamedCommand] = ()
         self._known_s: float | None = None
 
@@ -75,20 +82,20 @@ class LineCompleter(Completer):
 
     async def _paths(self, typed: str) -> list[str]:
         if typed.startswith(("/", "~", "..")):
-            return await to_thread.run_sync(_in_folder, self._cwd, typed)
+            return await to_thread.run_sync(_in_folder, self._cwd, self._home, typed)
         return await to_thread.run_sync(matching, await self._listing.paths(), typed)
 
 
-def _in_folder(cwd: Path, typed: str) -> list[str]:
+def _in_folder(cwd: Path, home: Path | None, typed: str) -> list[str]:
     """What lies in the folder that is written so far; nothing if it cannot be read."""
     folder, slash, begun = typed.rpartition("/")
     names: list[str] = []
     try:
-        with os.scandir(cwd / Path(folder + slash or ".").expanduser()) as entries:
+        with os.scandir(cwd / expand_home(folder + slash or ".", home)) as entries:
             for entry, _ in zip(entries, range(MAX_SCANNED_ENTRIES), strict=False):
                 if entry.name.startswith(begun) and visible(entry.name) == entry.name:
                     names.append(f"{entry.name}/" if entry.is_dir() else entry.name)
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError, UsageError):
         return []
     return [f"{folder}{slash}{name}" for name in sorted(names)[:MAX_MATCHES]]
 

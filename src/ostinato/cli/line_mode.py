@@ -39,6 +39,7 @@ from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.slash.command_list import list_commands
 from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.errors import UsageError
+from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
 from ostinato.version import VERSION
 
@@ -51,7 +52,7 @@ def converse(flags: Flags) -> int:
         )
     options = asked_for_trust(options_from(flags))
     first = legal_text(flags.prompt) if flags.prompt else ""
-    real_cwd = Path(os.path.realpath(options.cwd.expanduser()))
+    real_cwd = Path(os.path.realpath(expand_home(str(options.cwd), home_of(os.environ))))
     with TerminalModes() as modes:
         return anyio.run(_with_signals, replace(options, cwd=real_cwd), first, modes, backend="asyncio")
 
@@ -74,15 +75,15 @@ async def _converse(
         has_colour=has_colours, monotonic_s=time.monotonic, columns=lambda: terminal_size().columns
     )
     work = RunningWork(transcript, paint, signals, modes, time.monotonic)
-    listing = PathListing(work.workspace)
-    completer = LineCompleter(listing, partial(_commands, options), options.cwd)
+    listing, home = PathListing(work.workspace), home_of(os.environ)
+    completer = LineCompleter(listing, partial(_commands, options), options.cwd, home)
     line = _prompt_line(options, outbox, modes, work, completer, has_colours=has_colours)
     signals.stop_with(lambda: line.stop_for(modes.suspend))
     screen = Screen(outbox, line)
     asking = replace(
         options,
         shell_lines=True,
-        can_use_tool=PermissionQuestion(screen, options.cwd),
+        can_use_tool=PermissionQuestion(screen, options.cwd, home),
         on_notice=partial(_notice, line, transcript),
     )
     async with open_engine(asking) as engine:

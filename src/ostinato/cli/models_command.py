@@ -17,6 +17,7 @@ from ostinato.cli.exit_codes import DONE
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
 from ostinato.cli.terminal_text import visible
+from ostinato.home_folder import NO_HOME
 from ostinato.journal.places import data_root
 from ostinato.ports import ModelFacts
 from ostinato.providers.address import shown_url
@@ -64,7 +65,7 @@ def models(*, is_json: bool) -> int:
     """What `--model` can name: known models, downloaded ones, and those of servers that a base URL names."""
     environment = dict(os.environ)
     root = data_root(environment)
-    listed = (*known_models(environment), *local_models((root or Path.home()) / "models"))
+    listed = (*known_models(environment), *local_models((root or NO_HOME) / "models"))
     report = report_json if is_json else report_text
     return anyio.run(with_signals, partial(_report, environment, listed, report))
 
@@ -109,7 +110,7 @@ def local_models(folder: Path) -> tuple[Listed, ...]:
             "local" if "local" in model.aliases else f"local/{model.name}",
             "local",
             (f"local/{model.name}",) if "local" in model.aliases else (),
-            model_path(model, folder).is_file(),
+            os.path.isfile(model_path(model, folder)),
             input_price=0.0,
             output_price=0.0,
             file_bytes=model.file_bytes,

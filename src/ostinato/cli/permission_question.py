@@ -20,14 +20,15 @@ _PROMPT: Final = "allow? "
 class PermissionQuestion:
     """Implements `CanUseTool`. An abort of the query ends the wait."""
 
-    def __init__(self, screen: Screen, cwd: Path) -> None:
+    def __init__(self, screen: Screen, cwd: Path, home: Path | None) -> None:
         self._screen = screen
         self._cwd = cwd
+        self._home = home
 
     async def __call__(self, asked: PermissionAsked) -> Allow | Deny:
         await self._screen.until_shown(asked.tool_use_id)
         async with self._screen.held() as line:
-            line.print_above(question_text(asked, self._cwd))
+            line.print_above(question_text(asked, self._cwd, self._home))
             return await _answer(asked, line)
 
 

@@ -13,6 +13,7 @@ from ostinato.cli.options import options_from
 from ostinato.cli.standard_streams import say, talk
 from ostinato.engine.configuration import InEffect, in_effect, read_configuration
 from ostinato.engine.options import Options
+from ostinato.home_folder import expand_home
 from ostinato.permissions.call_report import CallReport, report_call
 from ostinato.permissions.report_text import report_text
 from ostinato.permissions.typed_call import typed_call
@@ -76,7 +77,7 @@ def report_on(tool: str, what: str, effect: InEffect, home: Path | None) -> Call
     """The report on a typed call where these settings are in effect. Raises UsageError."""
     options = effect.options
     folders = tuple(
-        Path(os.path.realpath(folder.expanduser())) for folder in (options.cwd, *options.add_dirs)
+        Path(os.path.realpath(expand_home(str(folder), home))) for folder in (options.cwd, *options.add_dirs)
     )
     call = typed_call(tool, what, cwd=folders[0], roots=folders, home=home)
     return report_call(call, Policy(options.permission_mode or "default", effect.rules))

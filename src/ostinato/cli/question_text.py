@@ -12,6 +12,8 @@ import msgspec
 
 from ostinato.cli.terminal_text import one_line, visible
 from ostinato.engine.options import PermissionAsked
+from ostinato.errors import UsageError
+from ostinato.home_folder import expand_home
 
 PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
 MAX_VALUE_LINES: Final = 40
@@ -20,11 +22,11 @@ MAX_VALUE_LINES: Final = 40
 _MAX_NAME_CHARACTERS: Final = 60
 
 
-def question_text(asked: PermissionAsked, cwd: Path) -> str:
+def question_text(asked: PermissionAsked, cwd: Path, home: Path | None) -> str:
     """Everything but the line on which the answer is typed."""
     lines = [f"The model asks for {one_line(asked.tool_name, _MAX_NAME_CHARACTERS)}:"]
     for name, value in asked.input.items():
-        lines += _field(name, value, cwd)
+        lines += _field(name, value, cwd, home)
     if asked.reason:
         lines += _barred("why", asked.reason)
     return "\n" + "".join(f"{line}\n" for line in (*lines, *_answers(asked)))
@@ -49,11 +51,11 @@ def _answers(asked: PermissionAsked) -> Iterator[str]:
     yield "n  no; `n REASON` also tells the model why"
 
 
-def _field(name: str, value: object, cwd: Path) -> Iterator[str]:
+def _field(name: str, value: object, cwd: Path, home: Path | None) -> Iterator[str]:
     text = value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
     limit = None if name == "command" else MAX_VALUE_LINES
     yield from _barred(one_line(name, _MAX_NAME_CHARACTERS), text, limit)
-    real = resolved_path(text, cwd) if name in PATH_FIELDS else text
+    real = resolved_path(text, cwd, home) if name in PATH_FIELDS else text
     if real != text:
         yield from _barred("which is", real)
 
@@ -69,9 +71,9 @@ def _barred(name: str, text: str, max_lines: int | None = None) -> Iterator[str]
         yield f"  … and {len(lines) - max_lines:,} more lines"
 
 
-def resolved_path(written: str, cwd: Path) -> str:
+def resolved_path(written: str, cwd: Path, home: Path | None) -> str:
     """Where the path leads, links followed; as written if no path can be made of it."""
     try:
-        return os.path.realpath(cwd / Path(written).expanduser())
-    except (ValueError, OSError, RuntimeError):
+        return os.path.realpath(cwd / expand_home(written, home))
+    except (ValueError, OSError, UsageError):
         return written

@@ -12,6 +12,7 @@ from ostinato.config.places import find_project_root
 from ostinato.engine.slash.command_line import read_command_line
 from ostinato.engine.slash.command_list import CommandEntry, list_commands
 from ostinato.engine.slash.command_places import CommandPlaces
+from ostinato.home_folder import home_of
 from ostinato.journal.places import data_root
 
 KEYS: Final = """\
@@ -30,5 +31,5 @@ def asks_for_help(line: str) -> bool:
 
 def known_commands(cwd: Path, environment: Mapping[str, str] = os.environ) -> tuple[CommandEntry, ...]:
     """Every command that would answer in this folder, the built-in ones first. Blocking: it reads the command files."""
-    home = Path(environment["HOME"]) if environment.get("HOME") else None
+    home = home_of(environment)
     return list_commands(CommandPlaces(find_project_root(cwd, home), data_root(environment), home))

@@ -14,6 +14,7 @@ from ostinato.config.trust import NotKept, Untrusted, forget_trust, trusted_fold
 from ostinato.engine.configuration import Configuration, read_configuration
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import ConfigurationError, UsageError
+from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path), default=Path("."), required=False)
@@ -69,7 +70,7 @@ def list_command() -> int:
 
 
 def _configuration(folder: Path, *, must_exist: bool = True) -> Configuration:
-    if must_exist and not folder.expanduser().is_dir():
+    if must_exist and not os.path.isdir(expand_home(str(folder), home_of(os.environ))):
         raise UsageError(f"`{folder}` is not a folder", hint="name a folder that exists")
     return read_configuration(Options(cwd=folder, setting_sources=ALL_SETTING_SOURCES))
 

@@ -33,6 +33,7 @@ from ostinato.engine.slash_scene import SlashGround, slash_reader
 from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
 from ostinato.errors import ConfigurationError, UsageError
+from ostinato.home_folder import expand_home
 from ostinato.invariants import tool_problems
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
@@ -99,7 +100,7 @@ def _ground(options: Options) -> _Ground:
     effect = in_effect(options, configuration)
     options = effect.options
     environment = dict(started_with(options))
-    cwd, roots = _folders(options)
+    cwd, roots = _folders(options, configuration.home)
     root = configuration.places.data_root
     chosen = choose_model(options, environment, data_root=root)
     check_prices(_limits_of(options), chosen.facts)
@@ -163,7 +164,8 @@ class _Maker:
     def begun(self, session: Session, model: ModelFacts) -> Begun:
         ground = self._ground
         spill = spill_folder(ground.data_root, ground.cwd, session)
-        workspace = LocalWorkspace(ground.cwd, ground.roots, child_environment(ground.environment), spill)
+        children = child_environment(ground.environment)
+        workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home)
         place = Place(session.session_id, session.journal, workspace, SeenFiles(), session.notices)
         started = SessionStarted(session.session_id, str(ground.cwd), model.id, VERSION)
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
@@ -255,11 +257,11 @@ class _Maker:
 # ------------------------------------------------------------------------------------------------ folders, rules, tools
 
 
-def _folders(options: Options) -> tuple[Path, tuple[Path, ...]]:
+def _folders(options: Options, home: Path | None) -> tuple[Path, tuple[Path, ...]]:
     folders: list[Path] = []
     for folder in (options.cwd, *options.add_dirs):
-        real = Path(os.path.realpath(folder.expanduser()))
-        if not real.is_dir():
+        real = Path(os.path.realpath(expand_home(str(folder), home)))
+        if not os.path.isdir(real):
             raise UsageError(f"`{folder}` is not a folder", hint="name a folder that exists")
         if not os.access(real, os.R_OK | os.X_OK):
             raise UsageError(f"the folder `{folder}` cannot be read", hint="check its permissions")

@@ -15,6 +15,7 @@ from ostinato.config.places import LOCAL_FILE, Places, find_project_root, is_any
 from ostinato.engine.gate import RuleKeeper
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import ConfigurationError, UsageError
+from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
 from ostinato.permissions.rules import Rule, parse_rule
 
@@ -67,9 +68,11 @@ def read_configuration(options: Options) -> Configuration:
     used, variables that make no sense, and `options.trust` where something cannot be read.
     """
     environment = started_with(options)
-    home = Path(environment["HOME"]) if environment.get("HOME") else None
+    home = home_of(environment)
     other = None if home is None else home / ".claude"
-    places = Places(find_project_root(options.cwd.expanduser(), home), data_root(environment), other)
+    places = Places(
+        find_project_root(expand_home(str(options.cwd), home), home), data_root(environment), other
+    )
     configuration = Configuration(places, home, _chosen(options))
     if options.settings is None and not is_anything_there(places, configuration.chosen):
         return configuration

@@ -17,8 +17,10 @@ from ostinato.engine.option_checks import check_mode, no_bypass
 from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
+from ostinato.errors import UsageError
+from ostinato.home_folder import NO_HOME, expand_home
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
-from ostinato.permissions.verdict import NO_HOME, Allow, Ask, CallFacts, Deny, Policy, Verdict
+from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace
 
 DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you would need."
@@ -167,7 +169,7 @@ class Gate:
             query.workspace,
             home=self._home,
             is_read_only=query.tool.name in self._builtin_names and _is_read_only(query),
-            paths=_touched(query),
+            paths=_touched(query, self._home),
         )
 
 
@@ -225,14 +227,17 @@ def _is_read_only(query: PermissionQuery) -> bool:
         return False
 
 
-def _touched(query: PermissionQuery) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """What the call reads and writes, as written by the model where it wrote a path (links not followed)."""
+def _touched(query: PermissionQuery, home: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """What the call reads and writes, as written by the model where it wrote a path (links not followed).
+
+    A path that nobody can expand is not what the tool touches; the tool's own word counts then.
+    """
     access = query.tool.access(query.input, query.workspace)
-    written = tuple(
-        query.workspace.cwd / Path(value).expanduser()
-        for name in PATH_INPUTS
-        if isinstance(value := query.input.get(name), str)
-    )
+    texts = [value for name in PATH_INPUTS if isinstance(value := query.input.get(name), str)]
+    try:
+        written = tuple(query.workspace.cwd / expand_home(text, home) for text in texts)
+    except UsageError:
+        written = ()
     if access.writes:
         return access.reads, written or access.writes
     return written or access.reads, ()

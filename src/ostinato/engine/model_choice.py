@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ostinato.engine.options import Options
+from ostinato.home_folder import NO_HOME, home_of
 from ostinato.ports import Model, ModelFacts
 
 SMALL_MODEL = "this is a small local model: it may be wrong, and say it is done when it is not"
@@ -42,7 +43,7 @@ def choose_model(options: Options, environment: Mapping[str, str], *, data_root:
     if name is not None and not isinstance(name, str):
         return ChosenModel(name, _kept_by_caller)
     if name is not None and (name == "local" or name.startswith("local/")):
-        return _local(name, (data_root or Path.home()) / "models")
+        return _local(name, (data_root or NO_HOME) / "models", home_of(environment))
     from ostinato.providers.connect import model_from_environment
 
     model = model_from_environment(
@@ -51,12 +52,12 @@ def choose_model(options: Options, environment: Mapping[str, str], *, data_root:
     return ChosenModel(model, model.aclose)
 
 
-def _local(name: str, models_folder: Path) -> ChosenModel:
+def _local(name: str, models_folder: Path, home: Path | None) -> ChosenModel:
     from ostinato.providers.local import open_local_model
     from ostinato.providers.local_runtime import LoadedModels, load_with_xllamacpp
 
     loaded = LoadedModels(load_with_xllamacpp)
-    model = open_local_model(name, models_folder=models_folder, loaded=loaded)
+    model = open_local_model(name, models_folder=models_folder, home=home, loaded=loaded)
 
     async def close() -> None:
         loaded.close()

@@ -22,7 +22,8 @@ from ostinato.engine.found_settings import FoundSettings
 from ostinato.engine.option_checks import no_bypass
 from ostinato.engine.options import Options
 from ostinato.engine.thinking import ThinkingWish
-from ostinato.errors import ConfigurationError
+from ostinato.errors import ConfigurationError, UsageError
+from ostinato.home_folder import expand_home
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 
@@ -86,12 +87,19 @@ def _with_settings(options: Options, settings: Settings, around: StartedIn, noti
         append_system_prompt="\n\n".join(part for part in appended if part.strip()),
         add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, around, notices)),
         models={**_snake(settings.models), **options.models},
-        environment={
-            **around.environment,
-            **{name: sourced.value for name, sourced in settings.env.items()},
-        },
+        environment={**around.environment, **_variables(settings, notices)},
         config=_features(options.config, settings),
     )
+
+
+def _variables(settings: Settings, notices: list[str]) -> dict[str, str]:
+    """Without `HOME`: with another one a shell's `~` would not be the `~` that the rules speak of."""
+    home = settings.env.get("HOME")
+    if home is not None:
+        notices.append(
+            f"`HOME` of `{home.origin}` is left out: the home folder is where the program found it"
+        )
+    return {name: sourced.value for name, sourced in settings.env.items() if name != "HOME"}
 
 
 def _value(sourced: Sourced[Any] | None, otherwise: Any) -> Any:
@@ -129,7 +137,7 @@ def _folders(
         is_projects = sourced.origin.source.level in PROJECT_LEVELS
         start = around.project_root if is_projects else options.cwd
         folder = _below(sourced.value, start, around.home)
-        if folder is not None and folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
+        if folder is not None and os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK):
             yield folder
         else:
             notices.append(
@@ -140,9 +148,10 @@ def _folders(
 def _below(text: str, start: Path, home: Path | None) -> Path | None:
     if "\0" in text:
         return None
-    if text == "~" or text.startswith("~/"):
-        return None if home is None else home / text[2:]
-    return start / text
+    try:
+        return start / expand_home(text, home)
+    except UsageError:
+        return None
 
 
 def _snake(models: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from ostinato.home_folder import home_of
+
 _MAX_KEY_CHARACTERS: Final = 200
 _NOT_IN_KEYS: Final = re.compile(r"[^a-zA-Z0-9]")
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -25,9 +27,9 @@ def data_root(environment: Mapping[str, str]) -> Path | None:
     )
     if chosen:
         return Path(unicodedata.normalize("NFC", chosen)).absolute()
-    home = environment.get("HOME", "")
+    home = home_of(environment)
     # a home that is missing is not made: whoever set it wrong would find a tree where they never look
-    return Path(home) / ".ostinato" if Path(home).is_absolute() and Path(home).is_dir() else None
+    return home / ".ostinato" if home is not None and os.path.isdir(home) else None
 
 
 def is_started_by_agent_sdk(environment: Mapping[str, str]) -> bool:

@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ostinato.home_folder import below_home
+from ostinato.permissions.content_reach import content_reach
 from ostinato.permissions.option_grammar import form, parse_command
 from ostinato.permissions.read_only import HARMLESS_TARGETS, is_descriptor_copy, paths_read_by
 from ostinato.permissions.shell_command import Redirect, SimpleCommand, Unprovable
@@ -35,6 +37,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     read as paths: for a program that is not known, any of them may be written. `is_known` says that `reads` and
     `writes` are complete; `is_read_only` that nothing but its redirections writes. `problem` says why the files
     cannot be told, "" if they can; `doubt` why a command is not known to only read that otherwise would be.
+    `trees`, `kept`, `has_history` and `is_open` say which contents it may show besides, as `ContentReach` does.
     """
 
     command: SimpleCommand
@@ -48,6 +51,10 @@ class CommandEffects(msgspec.Struct, frozen=True):
     changes_git_settings: bool = False
     problem: str = ""
     doubt: str = ""
+    trees: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    has_history: bool = False
+    is_open: bool = False
 
 
 class Folders(msgspec.Struct, frozen=True):
@@ -66,8 +73,9 @@ class Folders(msgspec.Struct, frozen=True):
         found: list[Path] = []
         for word in words:
             found.extend(folder / word for folder in self.possible)
-            if word == "~" or word.startswith("~/"):
-                found.append(self.home / word[2:])
+            below = below_home(word)
+            if below is not None:
+                found.append(self.home / below)
         return tuple(dict.fromkeys(found))
 
 
@@ -112,7 +120,7 @@ def _cd_target(command: SimpleCommand) -> str | None:
 
 
 def _is_plain_home(word: str) -> bool:
-    return not word.startswith("~") or word == "~" or word.startswith("~/")
+    return not word.startswith("~") or below_home(word) is not None
 
 
 def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
@@ -125,9 +133,14 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     mentions = folders.paths(tuple(_mentioned(chain)))
     git_settings = any(_changes_git_settings(link) for link in chain)
     last = chain[-1]
+    reach = content_reach(chain)
     shared = CommandEffects(
         command,
         chain,
+        trees=folders.paths(reach.trees),
+        kept=folders.paths(reach.kept),
+        has_history=reach.has_history,
+        is_open=reach.is_open,
         reads=folders.paths(read),
         writes=folders.paths(written),
         redirected=folders.paths((*written, *read)),
@@ -142,8 +155,11 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
         return replace(shared, reads=reads, is_known=True, is_read_only=True)
     touched = _touched_by_file_command(chain)
     writes = folders.paths((*written, *(touched or ())))
+    # What is copied or moved is read: under its new name no rule would know it.
+    sources = shared.trees if touched is not None else ()
+    reads = tuple(dict.fromkeys((*shared.reads, *sources)))
     return replace(
-        shared, writes=writes, is_known=touched is not None or not command.argv, is_read_only=not command.argv
+        shared, reads=reads, writes=writes, is_known=touched is not None or not command.argv, is_read_only=not command.argv
     )
 
 

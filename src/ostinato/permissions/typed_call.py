@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ostinato.errors import UsageError
+from ostinato.home_folder import NO_HOME, below_home
 from ostinato.permissions.path_resolution import looked_up
 from ostinato.permissions.rules import EDIT_TOOLS, READ_TOOLS
 from ostinato.permissions.shell_reader import read_command
-from ostinato.permissions.verdict import NO_HOME, CallFacts
+from ostinato.permissions.verdict import CallFacts
 
 MAIN_PARAMETERS: Final[Mapping[str, str]] = {
     "Bash": "command",
@@ -87,6 +88,6 @@ def _paths_of(
         return (), ()
     value = call_input.get(MAIN_PARAMETERS[tool_name], "")
     text = value if isinstance(value, str) else ""
-    is_in_home = text == "~" or text.startswith("~/")
-    path = home / text[2:] if is_in_home else cwd / text
+    below = below_home(text)
+    path = cwd / text if below is None else home / below
     return ((path,), ()) if tool_name in READ_TOOLS else ((), (path,))

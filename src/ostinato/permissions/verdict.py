@@ -13,9 +13,6 @@ from ostinato.permissions.shell_command import ShellReading
 Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 ReasonKind = Literal["rule", "mode", "protected_path", "read_only", "outside", "unprovable", "no_rule"]
 
-NO_HOME = Path("/nonexistent")
-"""Stands where there is no home folder: nothing lies below it, so no rule about the home covers anything."""
-
 
 def _nothing_resolved() -> Mapping[Path, tuple[Path, ...]]:
     return MappingProxyType({})
@@ -27,6 +24,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     `reads` and `writes` are the absolute paths of file tools; a shell's are found from `shell`. `roots` are the
     workspace's folders as real paths. `resolved` tells where each path of `mentioned_paths(call)` leads; what is
     missing there counts as unknown. `is_read_only` is the tool's own word and counts only for built-in tools.
+    `folders` are those of the paths that are a folder now, `files` those that are something else.
     `repository_problem` says why git, in a folder it may run in, may start a program when it only looks; "" if it
     does not.
     """
@@ -42,6 +40,8 @@ class CallFacts(msgspec.Struct, frozen=True):
     shell: ShellReading | None = None
     resolved: Mapping[Path, tuple[Path, ...]] = msgspec.field(default_factory=_nothing_resolved)
     repository_problem: str = ""
+    folders: frozenset[Path] = frozenset()
+    files: frozenset[Path] = frozenset()
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import Any
 
 from ostinato.errors import LocalModelError, ModelError
 from ostinato.events import AnyModelEvent
+from ostinato.home_folder import expand_home
 from ostinato.ports import ModelFacts, ModelRequest, Prices
 from ostinato.providers.local_actions import chat_messages
 from ostinato.providers.local_bridge import Bridge, Item
@@ -51,19 +52,25 @@ def local_facts(model_id: str, *, context_tokens: int = CONTEXT_TOKENS) -> Model
     )
 
 
-def local_model_file(name: str, models_folder: Path) -> Path:
-    """The file that a model name means: `local`, `local/CATALOGUE-NAME` or `local/PATH.gguf` (`~` is the home folder)."""
+def local_model_file(name: str, models_folder: Path, home: Path | None) -> Path:
+    """The file that a model name means: `local`, `local/CATALOGUE-NAME` or `local/PATH.gguf` (`~` is `home`)."""
     rest = name.removeprefix("local").removeprefix("/")
     if rest.endswith(".gguf"):
-        return Path(rest).expanduser()
+        return expand_home(rest, home)
     return model_path(find_local_model(rest or "local"), models_folder)
 
 
 def open_local_model(
-    name: str, *, models_folder: Path, loaded: LoadedModels, context_tokens: int = CONTEXT_TOKENS
+    name: str,
+    *,
+    models_folder: Path,
+    home: Path | None,
+    loaded: LoadedModels,
+    context_tokens: int = CONTEXT_TOKENS,
 ) -> "LocalModel":
-    """The model called `name`, its file and runtime looked for but not loaded yet. Raises `LocalModelError`."""
-    path = local_model_file(name, models_folder)
+    """The model called `name`, its file and runtime looked for but not loaded yet. Raises `LocalModelError`, and `UsageError` for
+    a path that begins with another user's home."""
+    path = local_model_file(name, models_folder, home)
     check_file(path)
     check_runtime()
     return LocalModel(local_facts(name, context_tokens=context_tokens), path, loaded)

@@ -12,6 +12,7 @@ import msgspec
 from anyio import to_thread
 
 from ostinato.errors import UsageError
+from ostinato.home_folder import expand_home, home_of
 from ostinato.processes import ProcessResult
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.files import read_regular_file, replace_regular_file
@@ -22,32 +23,35 @@ def _own_environment() -> dict[str, str]:
     return child_environment(os.environ)
 
 
+def _own_home() -> Path | None:
+    return home_of(os.environ)
+
+
 class LocalWorkspace(msgspec.Struct, frozen=True):
     """This machine, seen from `cwd`; `roots` are the folders the agent works in (links in them are followed).
 
     `environment` is what children get; by default this process's own without its secrets. `spill_dir` is where output
-    too long for a result is kept whole; without it the rest is lost.
+    too long for a result is kept whole; without it the rest is lost. `home` is what `~` means, by default that of this process.
     """
 
     cwd: Path
     roots: tuple[Path, ...]
     environment: Mapping[str, str] = msgspec.field(default_factory=_own_environment)
     spill_dir: Path | None = None
+    home: Path | None = msgspec.field(default_factory=_own_home)
 
     def resolve(self, path: str) -> Path:
         """`path` as an absolute path without `..` and without symlinks in what exists of it.
 
-        Relative paths start at `cwd`, `~` is the home folder. Raises UsageError for what no file can be called.
+        Relative paths start at `cwd`, `~` is `home`. Raises UsageError for what no file can be called, and for `~somebody`.
         """
         if "\0" in path:
             raise UsageError(f"a path cannot hold a NUL character: {path!r}")
         try:
             os.fsencode(path)
-            expanded = Path(path).expanduser()
+            expanded = expand_home(path, self.home)
         except UnicodeEncodeError as error:
             raise UsageError(f"a path must be valid Unicode: {path!r}") from error
-        except RuntimeError as error:
-            raise UsageError(f"no home folder for `{path}`", hint="write the path out") from error
         return Path(os.path.realpath(self.cwd / expanded))
 
     def is_inside(self, path: Path) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 from ostinato.engine.gate import Gate
 from ostinato.engine.options import CanUseTool
 from ostinato.engine.seen_files import SeenFiles
+from ostinato.home_folder import home_of
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.call import CallEnd, permitted, prepare_call, run_call
 from ostinato.messages import ToolResult, ToolUse
@@ -69,7 +70,7 @@ async def execute_all_tools(
     gate = Gate(
         Policy(),
         around.can_use_tool,
-        home=Path(os.environ.get("HOME") or "/nonexistent"),
+        home=home_of(os.environ),
         builtin_names=frozenset(TOOL_REGISTRY),
     )
     results: dict[int, ToolResult] = {}

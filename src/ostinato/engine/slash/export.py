@@ -11,6 +11,7 @@ from ostinato.engine.slash.conversation_text import conversation_markdown
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line, shown_path
+from ostinato.home_folder import expand_home
 from ostinato.permissions.decision import decide
 from ostinato.permissions.typed_call import typed_call
 from ostinato.permissions.verdict import Deny
@@ -44,8 +45,7 @@ async def answer_export(scene: SlashScene, arguments: str) -> SlashReply:
 def _place(scene: SlashScene, name: str) -> Path:
     """The folder as it really is, the name as it was typed: a link of that name is there already, wherever it leads."""
     scene.workspace.resolve(name)  # refuses what can be no path
-    home = scene.places.home
-    path = home / name[2:] if home and name.startswith("~/") else scene.workspace.cwd / name
+    path = scene.workspace.cwd / expand_home(name, scene.places.home)
     return scene.workspace.resolve(str(path.parent)) / path.name
 
 
