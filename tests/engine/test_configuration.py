@@ -220,6 +220,9 @@ def test_settings_never_move_our_own_folders(scene: Scene):
     configuration = read_configuration(options)
     assert configuration.places.data_root == scene.home / ".ostinato"
     assert configuration.home == scene.home
+    effect = in_effect(options, configuration)
+    assert (effect.options.environment or {})["HOME"] == str(scene.home)
+    assert any("`HOME`" in notice for notice in effect.notices)
 
 
 # ------------------------------------------------------------------------------------------------ in an engine

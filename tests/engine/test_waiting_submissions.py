@@ -6,15 +6,15 @@ from contextlib import aclosing
 
 import anyio
 import pytest
-from tests.engine.engine_scene import Desk, submitted
+from tests.engine.engine_scene import ClosingJournal, Desk, submitted
 
 from ostinato.engine.query_engine import QueryEngine
-from ostinato.engine.slash.reply import SlashOutcome, SlashReply
-from ostinato.errors import UsageError
+from ostinato.engine.slash.reply import NotACommand, SlashOutcome, SlashReply
+from ostinato.errors import JournalError, UsageError
 from ostinato.events import CommandLifecycle, Result, Terminal
 from ostinato.messages import NO_USAGE, Text
 from ostinato.ports import Abort, ModelRequest
-from ostinato.records import QueueTaken
+from ostinato.records import QueueTaken, Record
 from ostinato.testing import Gate, Reply, ScriptedModel, call, fake_tool, kinds, result, say, waits_at
 
 
@@ -238,3 +238,44 @@ async def test_a_uuid_that_waits_already_is_refused():
             await submitted(engine, "again", uuid="two")
         gate.open()
     assert submitter.ended == ["one", "two"]
+
+
+class NothingTaken(ClosingJournal):
+    """A session file on a disk that is full whenever a text is to leave the queue."""
+
+    is_full = True
+
+    def write(self, record: Record) -> None:
+        if self.is_full and isinstance(record, QueueTaken):
+            raise JournalError("the disk is full", hint="make room")
+        super().write(record)
+
+
+async def answers(prompt: str, abort: Abort) -> SlashOutcome:
+    return SlashReply("said") if prompt.startswith("/") else NotACommand()
+
+
+async def test_a_turn_that_cannot_be_written_down_is_told_as_that_and_the_text_still_waits():
+    gate, journal = Gate(), NothingTaken()
+    model = ScriptedModel(Reply(gate, say("a")), Reply(say("b")))
+    engine = await Desk(model, journal=journal, read=answers).engine()
+    submitter = Submitter(engine)
+    async with anyio.create_task_group() as tasks:
+        await started(tasks, submitter, ("one", "/two", "three"))
+        gate.open()
+    unsent = submitter.results["/two"]
+    assert (unsent.is_error, unsent.error_kind, unsent.hint) == (True, "still_waiting", "make room")
+    assert submitter.results["three"].text == "b"
+    assert [prompt.text for prompt in engine.queue.pending()] == ["/two"]
+    journal.is_full = False
+    assert [e.text async for e in engine.run_queue() if isinstance(e, Result)] == ["said"]
+
+
+async def test_a_queue_whose_next_text_cannot_be_taken_gives_the_turn_back():
+    journal = NothingTaken()
+    engine = await Desk(ScriptedModel(Reply(say("b"))), journal=journal, read=answers).engine()
+    engine.queue.put("/one")
+    with pytest.raises(JournalError):
+        _ = [event async for event in engine.run_queue()]
+    assert not engine.is_busy
+    assert result(await submitted(engine, "two")).text == "b"

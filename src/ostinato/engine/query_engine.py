@@ -22,7 +22,7 @@ from ostinato.engine.setting import Setting
 from ostinato.engine.slash.reply import Leave, NextStep, OpenSession, StartAnew
 from ostinato.engine.submission import Submission, Ways
 from ostinato.engine.talk import Talk, spent_in
-from ostinato.engine.turns import Joined, OwnTurn, Turns, Withdrawn
+from ostinato.engine.turns import Joined, OwnTurn, StillWaiting, Turns, Withdrawn
 from ostinato.errors import UsageError
 from ostinato.events import Event, ModelCost, Result
 from ostinato.history import History
@@ -33,6 +33,7 @@ from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChang
 from ostinato.submissions import AbortReason, QueuedPrompt
 
 WITHDRAWN = "the message was taken back before it was sent"
+STILL_WAITING = "its turn could not be written down, so the message still waits in the queue and was not sent"
 LEFT = "the query that had taken the message up was left"
 
 
@@ -91,16 +92,23 @@ class QueryEngine:
             await submission.leave()
 
     async def run_queue(self) -> AsyncGenerator[Event, None]:
-        """Submit what waits in `queue`, each text on its own and in order, until nothing waits. Events as of `submit_message`."""
+        """Submit what waits in `queue`, each text on its own and in order, until nothing waits. Events as of `submit_message`.
+
+        Raises JournalError when a turn cannot be written down; the text still waits then.
+        """
         self._check_open()
         while True:
             await self._turns.freed()
             if self._is_closed:
                 return
             self._turns.begin()
-            prompt = self.queue.take_next()
+            prompt = None
+            try:
+                prompt = self.queue.take_next()
+            finally:
+                if prompt is None:
+                    self._turns.end()
             if prompt is None:
-                self._turns.end()
                 return
             submission = Submission(self._talk, prompt, self._ways, is_queued=True)
             try:
@@ -271,7 +279,7 @@ class QueryEngine:
 
     # -------------------------------------------------------------------------------------------- within
 
-    def _unsent(self, fate: Joined | Withdrawn) -> Result:
+    def _unsent(self, fate: Joined | Withdrawn | StillWaiting) -> Result:
         """The result of a text that had no query of its own: what became of it, and no numbers, which are counted once."""
         mine = Result("error_during_execution", self.session_id, self._new_uuid())
         match fate:
@@ -292,6 +300,13 @@ class QueryEngine:
                 )
             case Withdrawn():
                 return msgspec.structs.replace(mine, errors=(WITHDRAWN,), error_kind="withdrawn")
+            case StillWaiting(why):
+                return msgspec.structs.replace(
+                    mine,
+                    errors=(f"{STILL_WAITING}: {why.message}",),
+                    hint=why.hint,
+                    error_kind="still_waiting",
+                )
             case _:
                 assert_never(fate)
 

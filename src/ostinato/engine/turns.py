@@ -1,6 +1,7 @@
 """Whose turn it is: one submission runs, the others wait in the queue and each hears what became of its text.
 
-A text either gets a turn of its own, in the queue's order, or joined the query that ran before, or was withdrawn.
+A text either gets a turn of its own, in the queue's order, or joined the query that ran before, or was withdrawn, or still waits
+because its turn could not be written down.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,13 @@ class Withdrawn(msgspec.Struct, frozen=True):
     """The text was taken back, or the engine was closed; it was not sent."""
 
 
-Fate: TypeAlias = OwnTurn | Joined | Withdrawn
+class StillWaiting(msgspec.Struct, frozen=True):
+    """Its turn had come, and the session file could not be written: the text stays in the queue, and may be sent later."""
+
+    why: JournalError
+
+
+Fate: TypeAlias = OwnTurn | Joined | Withdrawn | StillWaiting
 
 
 class _Ticket(msgspec.Struct):
@@ -115,8 +122,9 @@ class Turns:
             return False
         try:
             taken = self._queue.take(waiting.uuid)
-        except JournalError:
-            taken = None
+        except JournalError as error:
+            ticket.tell(StillWaiting(error))
+            return False
         ticket.tell(Withdrawn() if taken is None else OwnTurn(taken))
         return taken is not None
 
@@ -125,10 +133,12 @@ class Turns:
         match ticket.fate:
             case OwnTurn(prompt):
                 self._queue.give_back((prompt,))
-                self._queue.take_back(uuid)
-                self.end()
+                try:
+                    self._queue.take_back(uuid)
+                finally:  # a session file that cannot be written must not keep the turn from the others
+                    self.end()
             case None:
                 ticket.fate = Withdrawn()
                 self._queue.take_back(uuid)
-            case Joined() | Withdrawn():
+            case Joined() | Withdrawn() | StillWaiting():
                 pass
