@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ostinato.permissions.protected_paths import is_protected
-from ostinato.permissions.rule_matching import path_rule_matches
+from ostinato.permissions.rule_matching import fixed_place, path_rule_matches, path_rule_reaches
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.shell_command import Proven
 from ostinato.permissions.shell_effects import CommandEffects, Folders, effects_of, reached_folders
@@ -51,6 +51,35 @@ class CallPaths(msgspec.Struct, frozen=True):
             return written and bool(led) and all(led)
         return written or any(led)
 
+    def rule_reaches(self, rule: Rule, effect: CommandEffects) -> bool:
+        """Whether a deny or ask rule may cover one of the files whose contents a command may show."""
+        if effect.is_open or (effect.has_history and self._is_near(rule)):
+            return True
+        # Where a path leads may be unknown; what is not there yet can only come from what is judged by itself.
+        trees = [path for path in effect.trees if path in self.call.folders or not self.targets(path)]
+        kept = [path for path in effect.kept if path not in self.call.files]
+        candidates = (
+            *((candidate, True) for path in (*trees, *kept) for candidate in (path, *self.targets(path))),
+            *((path, False) for path in (*effect.trees, *effect.kept)),
+        )
+        return any(
+            self._reaches(rule, Path(os.path.normpath(path))) if is_tree else self.rule_covers(rule, path)
+            for path, is_tree in candidates
+        )
+
+    def _is_near(self, rule: Rule) -> bool:
+        """Whether what the rule covers may lie in the repository of the working folder, which may begin far above it."""
+        if any(self._reaches(rule, root) for root in (self.call.cwd, *self.call.roots)):
+            return True
+        place = fixed_place(rule, cwd=self.call.cwd, home=self.call.home)
+        shared = Path(os.path.commonpath((place, self.call.cwd)))
+        return not (self.call.home.is_relative_to(shared) or len(shared.parts) == 1)
+
+    def _reaches(self, rule: Rule, path: Path) -> bool:
+        folders = (self.call.cwd, *self.targets(self.call.cwd))
+        homes = (self.call.home, *self.targets(self.call.home))
+        return any(path_rule_reaches(rule, path, cwd=cwd, home=home) for cwd in folders for home in homes)
+
     def _matches(self, rule: Rule, path: Path) -> bool:
         folders = (self.call.cwd, *self.targets(self.call.cwd))
         homes = (self.call.home, *self.targets(self.call.home))
@@ -86,5 +115,5 @@ def git_folders(call: CallFacts) -> tuple[Path, ...]:
 def mentioned_paths(call: CallFacts) -> frozenset[Path]:
     """Every path whose real target the decision will want to know: resolve them and set `resolved`."""
     paths = paths_of(call)
-    shell = {path for effect in paths.effects for path in effect.mentions}
+    shell = {path for effect in paths.effects for path in (*effect.mentions, *effect.kept)}
     return frozenset({call.cwd, call.home, *paths.reads(), *paths.writes(), *shell})

@@ -21,8 +21,15 @@ WILDCARDS = frozenset("*?[")
 
 def looked_up(call: CallFacts) -> CallFacts:
     """The call with everything that the decision needs to know of the file system."""
+    resolved = resolve_paths(mentioned_paths(call))
+    there = {path: targets for path, targets in resolved.items() if any(map(os.path.lexists, targets))}
+    folders = frozenset(path for path, targets in there.items() if any(map(os.path.isdir, targets)))
     return replace(
-        call, resolved=resolve_paths(mentioned_paths(call)), repository_problem=_problem_of_git(call)
+        call,
+        resolved=resolved,
+        repository_problem=_problem_of_git(call),
+        folders=folders,
+        files=frozenset(there) - folders,
     )
 
 

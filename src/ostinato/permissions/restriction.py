@@ -3,6 +3,7 @@
 Promise: they are tried on every command and path of a call, in every mode, and an unproven text is tried as text.
 """
 
+import re
 from pathlib import PurePath
 from typing import Literal
 
@@ -17,6 +18,7 @@ from ostinato.permissions.rule_matching import (
 )
 from ostinato.permissions.rules import PATH_TOOLS, Rule
 from ostinato.permissions.shell_command import Unprovable
+from ostinato.permissions.shell_effects import CommandEffects
 from ostinato.permissions.verdict import Ask, DecisionReason, Deny
 
 Hit = Literal["yes", "maybe", "no"]
@@ -63,17 +65,31 @@ def _hit(rule: Rule, paths: CallPaths) -> Hit:
 
 def _hit_by_path(rule: Rule, paths: CallPaths) -> Hit:
     touched = paths.reads() if rule.tool == "Read" else paths.writes()
-    if any(paths.rule_covers(rule, path) for path in touched):
+    shown = [path for effect in paths.effects for path in effect.kept] if rule.tool == "Read" else []
+    if any(paths.rule_covers(rule, path) for path in (*touched, *shown)):
         return "yes"
     if isinstance(paths.call.shell, Unprovable):
         return "maybe" if _names_it(rule, _text(paths)) else "no"
     # Where a path leads is unknown (a wildcard in a folder's name), or the program's use of its words is.
     if any(not paths.targets(path) for path in touched):
         return "maybe"
+    if rule.tool == "Read" and any(paths.rule_reaches(rule, effect) for effect in paths.effects):
+        return "maybe"
     unknown = [effect for effect in paths.effects if not effect.is_known]
     if any(paths.rule_covers(rule, path) for effect in unknown for path in effect.mentions):
         return "maybe"
-    return "no"
+    return "maybe" if any(_is_named_inside(rule, effect) for effect in unknown) else "no"
+
+
+def _is_named_inside(rule: Rule, effect: CommandEffects) -> bool:
+    """Whether a word of a program that is not known holds the last name of the rule, as `-c 'open("name")'` does."""
+    name = PurePath(rule.spec or "").name
+    if not name or set(name) & set("*?["):
+        return False
+    pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    return any(
+        word is not None and pattern.search(word) for link in effect.chain for word in link.words()[1:]
+    )
 
 
 def _names_it(rule: Rule, text: str) -> bool:

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
 from ostinato.permissions.rules import CONTENT_PARAMETERS, EDIT_TOOLS, READ_TOOLS, Rule
 from ostinato.permissions.shell_command import SimpleCommand
-from ostinato.permissions.wildcard import path_matches, text_matches
+from ostinato.permissions.wildcard import path_matches, path_may_match, text_matches
 from ostinato.permissions.wrappers import program_name
 
 PLAIN_WORD = re.compile(r"[^\s'\"\\$`;&|<>()#]+")
@@ -104,10 +104,30 @@ def path_rule_matches(rule: Rule, path: Path, *, cwd: Path, home: Path) -> bool:
     rule's anchor, `a` from the working folder. One name without a slash is found at any depth by deny and ask
     rules, and at the working folder only by allow rules (unless it is a wildcard of files)."""
     base, pattern = _anchored(rule, cwd=cwd, home=home)
-    parts = tuple(part for part in PurePath(pattern).parts if part not in {"/", "."})
+    parts = _parts_of(pattern)
     if not path.is_relative_to(base) or ".." in parts:
         return False
     return path_matches(parts, path.relative_to(base).parts)
+
+
+def path_rule_reaches(rule: Rule, folder: Path, *, cwd: Path, home: Path) -> bool:
+    """Whether the rule's pattern covers the folder, or may cover something below it."""
+    base, pattern = _anchored(rule, cwd=cwd, home=home)
+    parts = _parts_of(pattern)
+    if folder.is_relative_to(base):
+        return path_may_match(parts, folder.relative_to(base).parts)
+    return base.is_relative_to(folder)
+
+
+def fixed_place(rule: Rule, *, cwd: Path, home: Path) -> Path:
+    """The folder or file below which everything lies that the rule's pattern covers."""
+    base, pattern = _anchored(rule, cwd=cwd, home=home)
+    fixed = takewhile(lambda part: not set(part) & set("*?["), _parts_of(pattern))
+    return base.joinpath(*fixed)
+
+
+def _parts_of(pattern: str) -> tuple[str, ...]:
+    return tuple(part for part in PurePath(pattern).parts if part not in {"/", "."})
 
 
 def _anchored(rule: Rule, *, cwd: Path, home: Path) -> tuple[Path, str]:

@@ -159,7 +159,11 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     sources = shared.trees if touched is not None else ()
     reads = tuple(dict.fromkeys((*shared.reads, *sources)))
     return replace(
-        shared, reads=reads, writes=writes, is_known=touched is not None or not command.argv, is_read_only=not command.argv
+        shared,
+        reads=reads,
+        writes=writes,
+        is_known=touched is not None or not command.argv,
+        is_read_only=not command.argv,
     )
 
 

@@ -39,6 +39,23 @@ def path_matches(pattern: Parts, path: Parts) -> bool:
     return len(pattern) in reached
 
 
+def path_may_match(pattern: Parts, folder: Parts) -> bool:
+    """Whether the parts of a folder fit, or something below it could."""
+    reached = _over_stars(pattern, {0})
+    for part in folder:
+        if len(pattern) in reached:
+            return True
+        reached = _over_stars(
+            pattern,
+            {
+                index if pattern[index] == "**" else index + 1
+                for index in reached
+                if _fits(pattern[index], part)
+            },
+        )
+    return bool(reached)
+
+
 def _fits(piece: str, part: str) -> bool:
     return piece == "**" or fnmatchcase(part, piece)
 

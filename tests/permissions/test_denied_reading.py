@@ -1,0 +1,117 @@
+"""A file that `Read` rules deny does not reach the model by another way: searches, git's store, copies, moves, other programs."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.permissions.gate_calls import MODES, bash, outcome
+
+RULES = ("deny Read(secrets.txt)", "deny Read(private/**)", "deny Read(*.pem)")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("secrets.txt", "plain.txt", "private/key.pem", "src/code.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("TOP\n")
+    subprocess.run(("git", "init", "-q"), cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -r TOP .",
+        "grep -rn TOP",
+        "grep -d recurse TOP .",
+        "grep --directories=recurse TOP .",
+        "grep -R TOP .",
+        "rg TOP",
+        "rg TOP .",
+        "rg -uu TOP src/..",
+        "cd src && rg TOP ..",
+        "timeout 5 grep -r TOP .",
+        "bash -c 'grep -r TOP .'",
+        "diff -r . src",
+        "diff . src",
+        "cat *.txt",
+        "cat */*",
+        "git show HEAD",
+        "git show HEAD:secrets.txt",
+        "git show --stat HEAD:secrets.txt",
+        "git show --name-only 1234abcd",
+        "git log -p",
+        "git log --patch --stat",
+        "git log -S TOP",
+        "git log -L 1,2:secrets.txt",
+        "git log -p -- secrets.txt",
+        "git log -p -- gone",
+        "git blame secrets.txt",
+        "git diff",
+        "git diff HEAD~1 HEAD",
+        "git diff --check",
+        "git status -v",
+        "git cat-file -p HEAD:secrets.txt",
+        "git cat-file blob 1234abcd",
+        "git -C src log -p",
+        "git stash show -p",
+        "git archive HEAD",
+        "cp secrets.txt b",
+        "cp -r . ../elsewhere",
+        "cp -r private b",
+        "cp *.txt src",
+        "mv secrets.txt b",
+        "mv private b",
+        "mv secrets.txt b; cat b",
+        "cat < secrets.txt",
+        "find . -exec cat {} +",
+        "find . -type f | xargs cat",
+        "cat $name",
+        'for name in *; do cat "$name"; done',
+        "tar cf - .",
+        "ln secrets.txt b",
+        "sed -n 1p secrets.txt",
+        "python3 -c 'print(open(\"secrets.txt\").read())'",
+    ],
+)
+def test_what_may_show_a_denied_file_is_asked_or_denied_in_every_mode(command: str, folder: Path) -> None:
+    for mode in MODES:
+        assert outcome(bash(command, folder), *RULES, mode=mode) != "Allow", mode
+        assert outcome(bash(command, folder), "allow Bash(cp:*)", *RULES, mode=mode) != "Allow", mode
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -laR",
+        "find . -name '*.py'",
+        "cat plain.txt",
+        "grep TOP plain.txt",
+        "rg TOP plain.txt src/code.py",
+        "git log --oneline -5",
+        "git log --stat",
+        "git status --short",
+        "git diff --stat",
+        "git show --stat HEAD",
+        "git diff -- plain.txt",
+        "git blame plain.txt",
+        "git show HEAD:plain.txt",
+        "git cat-file -t HEAD",
+        "diff plain.txt src/code.py",
+    ],
+)
+def test_what_cannot_show_it_still_runs_without_a_question(command: str, folder: Path) -> None:
+    assert outcome(bash(command, folder), "deny Read(secrets.txt)") == "Allow"
+
+
+@pytest.mark.parametrize("command", ["grep -r x .", "rg x", "git log -p", "git diff", "git show HEAD"])
+def test_a_rule_about_files_far_away_is_no_reason_to_ask(command: str, folder: Path) -> None:
+    assert outcome(bash(command, folder), "deny Read(//etc/shadow)", "deny Read(~/.ssh/**)") == "Allow"
+
+
+def test_other_files_may_be_copied_where_edits_are_accepted(folder: Path) -> None:
+    for command in ("cp plain.txt b", "mv plain.txt src", "touch q && cp q r"):
+        assert outcome(bash(command, folder), "deny Read(secrets.txt)", mode="acceptEdits") == "Allow", (
+            command
+        )
