@@ -12,6 +12,7 @@ from ostinato.engine.costs import cost_usd
 from ostinato.engine.result_account import ResultAccount
 from ostinato.errors import ModelError
 from ostinato.events import (
+    LIMITS_REACHED,
     AssistantEvent,
     Event,
     StreamEvent,
@@ -21,7 +22,7 @@ from ostinato.events import (
     Tombstone,
     UserEvent,
 )
-from ostinato.loop.attempt_notices import retry_notice
+from ostinato.loop.attempt_notices import heartbeat_notice, retry_notice
 from ostinato.messages import (
     Image,
     SystemMessage,
@@ -138,6 +139,26 @@ def test_a_wait_before_a_retry_is_told_in_the_fields_that_clients_read():
     (told,) = play([SystemEvent(waiting)])[1:]
     fields = ("subtype", "attempt", "max_retries", "retry_delay_ms", "error_status", "error")
     assert [told[name] for name in fields] == ["api_retry", 2, 9, 1250, 529, "overloaded"]
+
+
+def test_a_wait_without_a_status_says_null_and_a_sign_of_life_says_why_too():
+    error = ModelError("no network", kind="connection", retry=True)
+    (told,) = play([SystemEvent(retry_notice("u", error, 0.5, attempt=2, max_retries=9))])[1:]
+    assert told["error_status"] is None
+    assert told["error"] == "unknown"
+    busy = ModelError("too busy", kind="rate_limit", status=429, retry=True)
+    (alive,) = play([SystemEvent(heartbeat_notice("u", busy, 90))])[1:]
+    assert (alive["retry_delay_ms"], alive["error_status"], alive["error"]) == (90_000, 429, "rate_limit")
+
+
+def test_what_a_notice_says_to_programs_stands_beside_its_text_and_never_over_it():
+    metadata = {"trigger": "auto", "pre_tokens": 99}
+    data = {"compact_metadata": metadata, "type": "result", "content": "", "session_id": "x", "uuid": "y"}
+    (told,) = play([SystemEvent(SystemMessage("u", "compact_boundary", "shorter now", data=data))])[1:]
+    assert told["compact_metadata"] == metadata
+    fields = ("type", "subtype", "content", "uuid")
+    assert [told[name] for name in fields] == ["system", "compact_boundary", "shorter now", "u"]
+    assert told["session_id"] != "x"
 
 
 # ------------------------------------------------------------------------------------------------ partial messages
@@ -262,11 +283,13 @@ def test_denials_are_listed():
         ("malformed_tool_use_exhausted", "error_during_execution"),
     ],
 )
-def test_an_early_end_has_errors_and_no_result(reason: TerminalReason, subtype: str):
+def test_an_early_end_has_errors_and_a_result_only_where_a_limit_ended_the_work(
+    reason: TerminalReason, subtype: str
+):
     told = result(ended(reason), *reply(1, say("half")))
     assert (told["subtype"], told["is_error"], told["terminal_reason"]) == (subtype, True, reason)
     assert told["errors"]
-    assert "result" not in told
+    assert told.get("result") == ("half" if reason in LIMITS_REACHED else None)
 
 
 @pytest.mark.parametrize("reason", ["hook_stopped", "stop_hook_prevented", "tool_deferred"])

@@ -183,11 +183,11 @@ class StreamJson:
 
     def _system(self, message: SystemMessage) -> JsonObject:
         return {
+            **_fields_of_notice(message),
             "type": "system",
             "subtype": message.subtype,
             "content": message.text,
             "level": message.level,
-            **_retry_fields(message),
             "session_id": self._session.session_id,
             "uuid": message.uuid,
         }
@@ -196,11 +196,10 @@ class StreamJson:
         return {"type": kind, **fields, "session_id": self._session.session_id, "uuid": self._new_uuid()}
 
 
-def _retry_fields(message: SystemMessage) -> JsonObject:
-    """What clients know of a wait: which retry it is, how many there may be, how long it takes, and why."""
-    if message.data is None or not message.subtype.startswith("api_retry"):
-        return {}
-    return {**message.data, "error": _ERRORS.get(str(message.data.get("error")), "unknown")}
+def _fields_of_notice(message: SystemMessage) -> JsonObject:
+    """What a notice says to a program, beside its text: of a wait, which retry it is, how long it takes, and why."""
+    data = message.data or {}
+    return {**data, "error": _ERRORS.get(str(data["error"]), "unknown")} if "error" in data else {**data}
 
 
 def _error_word(terminal: Terminal) -> str:

@@ -80,7 +80,10 @@ async def test_a_prompt_that_is_too_long_is_shortened_and_the_caller_sees_no_err
     assert size(second) < size(first)
     assert "the very first wish" in str(second.messages)
     assert "go" in str(second.messages[-1].content)
-    assert [e.message.subtype for e in events if isinstance(e, SystemEvent)] == ["compact_boundary"]
+    (notice,) = [e.message for e in events if isinstance(e, SystemEvent)]
+    (boundary,) = [record for record in scene.journal.records if isinstance(record, Boundary)]
+    assert notice.subtype == "compact_boundary"
+    assert notice.data == {"compact_metadata": {"trigger": "auto", "pre_tokens": boundary.pre_tokens}}
     folded = History.fold([*scene.params().messages.view(), *scene.journal.records])
     assert folded.view() == scene.view
 
@@ -129,8 +132,9 @@ async def test_refused_media_give_way_to_notes():
     picture = UserMessage("pic", (Text("see"), Image("image/png", "AAAA")))
     model = ScriptedModel(Fails(REFUSED), Reply(say("I see no picture.")))
     scene = compacting(Scene(model, before=[picture, assistant_fragment("a", "r", "m", Text("ok"))]))
-    await scene.play()
+    events = await scene.play()
     assert transitions(scene.terminal) == ("reactive_compact_retry",)
+    assert [e.message.subtype for e in events if isinstance(e, SystemEvent)] == ["context_shortened"]
     assert "AAAA" not in str(model.requests[1].messages)
     assert errors(scene) == []
 

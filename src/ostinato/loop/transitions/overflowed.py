@@ -14,8 +14,8 @@ from ostinato.loop.deps import Deps, Shorten
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.failed import released
 from ostinato.loop.transitions.step import Next, Step
-from ostinato.messages import notice_message
-from ostinato.records import AnyEdit, Continued
+from ostinato.messages import SystemMessage, notice_message
+from ostinato.records import AnyEdit, Boundary, Continued
 from ostinato.state import Aborted, MediaRejected, Overflowed, State
 
 SHORTENED = "The conversation did not fit into the model's window; its earlier part is now an account of it."
@@ -69,6 +69,15 @@ def _drained(state: State, messages: History, folds: tuple[AnyEdit, ...], deps: 
     return Next(following, transition, (notice,), folds)
 
 
+def _notice(edits: Sequence[AnyEdit], text: str, deps: Deps) -> SystemMessage:
+    """A boundary is told as clients of the field know it, with its sizes; they know two triggers, and nobody asked for this one."""
+    boundary = next((edit for edit in edits if isinstance(edit, Boundary)), None)
+    if boundary is None:
+        return notice_message(deps.ids.uuid(), "context_shortened", text)
+    data = {"compact_metadata": {"trigger": "auto", "pre_tokens": boundary.pre_tokens}}
+    return notice_message(deps.ids.uuid(), "compact_boundary", text, data=data)
+
+
 async def media_rejected(state: State, outcome: MediaRejected, deps: Deps, max_turns: int | None) -> Step:
     return await _shortened(
         state, outcome, deps, max_turns, shorten=deps.strip_media, reason="image_error", told=STRIPPED
@@ -96,7 +105,7 @@ async def _shortened(
         return aborted(state, Aborted(phase="streaming"), deps, max_turns)
     if not edits:
         return released(reason, state, error, deps)
-    notice = notice_message(deps.ids.uuid(), "compact_boundary", told)
+    notice = _notice(edits, told, deps)
     transition = Continued("reactive_compact_retry", state.turn_count)
     following = State(
         messages=messages.extend(edits).append(notice),
