@@ -35,6 +35,7 @@ from ostinato.testing import (
     say,
     think,
 )
+from ostinato.tool_hooks import AfterTool, AfterToolDecision, NoteForModel, StopContinuation, ToolRan
 
 MAX_BLOCKS = STRICT.max_stop_hook_blocks
 STOPS = (MAX_NUDGES + 1) * (MAX_BLOCKS + 1)
@@ -61,9 +62,13 @@ TURNS: dict[str, Callable[[int], Turn]] = {
     "thought": lambda n: Reply(think("hm", signature="s")),
     "paused": lambda n: Reply(say(f"part {n}"), stop_reason="pause_turn"),
     "refused": lambda n: Reply(say("I"), call("Look", f"t{n}"), stop_reason="refusal"),
+    "blocked": lambda n: Cut(
+        Reply(say("I"), call("Look", f"t{n}")), after_blocks=2, error=ModelError("no", kind="refused")
+    ),
     "cut": lambda n: Reply(say(f"half {n}"), stop_reason="max_tokens"),
     "cut call": lambda n: Reply(broken_call("Look", f"t{n}", '{"a'), stop_reason="max_tokens"),
     "too long": lambda n: Fails(ModelError("too long", kind="prompt_too_long", recover="compact")),
+    "silently too long": lambda n: Reply(usage=Usage(SCRIPTED_FACTS.context_window + 1, 1)),
     "media": lambda n: Fails(ModelError("image", kind="media_too_large", recover="strip_media")),
     "illegal": lambda n: Fails(ModelError("ids", kind="invalid_history", recover="repair_history")),
     "server": lambda n: Fails(ModelError("oops", kind="server", status=500)),
@@ -107,6 +112,23 @@ def hook_of(answers: Sequence[str]) -> StopHook:
                 raise RuntimeError("a broken hook")
             case _:
                 return AllowStop()
+
+    return hook
+
+
+def tool_hook_of(answers: Sequence[str]) -> AfterTool:
+    left = list(answers)
+
+    async def hook(ran: ToolRan, /) -> AfterToolDecision | None:
+        match left.pop(0) if left else "allow":
+            case "block":
+                return NoteForModel("mind the step")
+            case "prevent":
+                return StopContinuation("no")
+            case "raise":
+                raise RuntimeError("a broken hook")
+            case _:
+                return None
 
     return hook
 
@@ -161,12 +183,18 @@ answers_of = st.lists(st.sampled_from(["allow", "block", "prevent", "raise"]), m
 
 
 @settings(max_examples=120, deadline=None)
-@given(names_of, answers_of, st.sampled_from([None, 50, 10**6]), st.booleans(), st.booleans())
+@given(names_of, answers_of, answers_of, st.sampled_from([None, 50, 10**6]), st.booleans(), st.booleans())
 async def test_any_course_is_bounded_legal_and_ends_once(
-    names: Sequence[str], answers: Sequence[str], target: int | None, is_streaming: bool, helps: bool
+    names: Sequence[str],
+    answers: Sequence[str],
+    tool_answers: Sequence[str],
+    target: int | None,
+    is_streaming: bool,
+    helps: bool,
 ):
     scene = worst(names, target=target)
     scene.stop_hooks = [hook_of(answers)]
+    scene.after_tool = [tool_hook_of(tool_answers)]
     scene.config = replace(STRICT, streaming_tool_execution=is_streaming)
     if not helps:
         scene.shorten = scene.strip_media = Scene(ScriptedModel()).shorten
