@@ -14,7 +14,7 @@ from ostinato.messages import AssistantBlock, Message, UserBlock
 from ostinato.processes import ProcessResult
 from ostinato.records import Record
 from ostinato.submissions import AbortReason
-from ostinato.tool import Tool
+from ostinato.tool import Tool, hides_nothing
 
 
 class Abort(Protocol):
@@ -199,10 +199,11 @@ class DecisionReason(msgspec.Struct, frozen=True):
 
 
 class Allowed(msgspec.Struct, frozen=True):
-    """The call may run, with `updated_input` in place of its own if given."""
+    """The call may run, with `updated_input` in place of its own if given. `is_hidden`: of these files it may show nothing."""
 
     reason: DecisionReason
     updated_input: Mapping[str, Any] | None = None
+    is_hidden: Callable[[Path], bool] = hides_nothing
 
 
 class Denied(msgspec.Struct, frozen=True):

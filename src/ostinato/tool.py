@@ -37,8 +37,14 @@ EXCLUSIVE = Access(exclusive=True)
 NO_ACCESS = Access()
 
 
+def hides_nothing(_path: Path) -> bool:
+    return False
+
+
 class ToolContext(msgspec.Struct, frozen=True):
-    """What a running call may use. `progress` takes text for live display: lossy, never blocks."""
+    """What a running call may use. `progress` takes text for live display: lossy, never blocks. `is_hidden` says of an
+    absolute path that its content must not be shown, although the call itself may run; it may look at the file system.
+    """
 
     tool_use_id: str
     workspace: "Workspace"
@@ -46,6 +52,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     abort: "Abort"
     progress: Callable[[str], None]
     forgiving_edit: bool = False
+    is_hidden: Callable[[Path], bool] = hides_nothing
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):

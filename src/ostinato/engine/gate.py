@@ -19,7 +19,7 @@ from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode,
 from ostinato.engine.options import Deny as CallerDenies
 from ostinato.errors import UsageError
 from ostinato.home_folder import NO_HOME, expand_home
-from ostinato.permissions.rules import Behaviour, Rule, parse_rule
+from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace
 
@@ -90,6 +90,23 @@ class Gate:
         return _WithRules(self, tuple(rules))
 
     async def decide(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Allowed | Denied:
+        answer = await self._answer(query, more_rules)
+        is_hidden = self._hidden_from(query, more_rules)
+        return replace(answer, is_hidden=is_hidden) if is_hidden and isinstance(answer, Allowed) else answer
+
+    def _hidden_from(
+        self, query: PermissionQuery, more_rules: tuple[Rule, ...]
+    ) -> Callable[[Path], bool] | None:
+        """Which files the call may show nothing of, where it searches through a folder."""
+        rules = (*self._policy.rules, *more_rules)
+        if query.tool.name not in READ_TOOLS or all(rule.behaviour == "allow" for rule in rules):
+            return None
+        from ostinato.permissions.hidden_files import hidden_files  # ruff: ignore[import-outside-top-level] - see the module's docstring
+
+        searched = query.tool.access(query.input, query.workspace).reads
+        return hidden_files(rules, searched, cwd=query.workspace.cwd, home=self._home or NO_HOME)
+
+    async def _answer(self, query: PermissionQuery, more_rules: tuple[Rule, ...]) -> Allowed | Denied:
         verdict = self._verdict(query, more_rules)
         if not isinstance(verdict, Ask):
             return _settled(verdict)

@@ -5,6 +5,7 @@ The steps before `run` may wait for a person and hold no gate; the executor admi
 
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import msgspec
@@ -19,7 +20,7 @@ from ostinato.messages import Document, Image, ResultBlock, Text, ToolResult, To
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
 from ostinato.records import FileIntended
 from ostinato.state import ToolUseContext
-from ostinato.tool import EXCLUSIVE, Access, Tool, ToolContext, ToolOutcome, find_tool
+from ostinato.tool import EXCLUSIVE, Access, Tool, ToolContext, ToolOutcome, find_tool, hides_nothing
 from ostinato.tool_input import InvalidInput, checked_input
 
 CallOutcome = Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
@@ -33,6 +34,7 @@ class Prepared(msgspec.Struct, frozen=True):
     input: Mapping[str, Any]
     access: Access
     is_read_only: bool
+    is_hidden: Callable[[Path], bool] = hides_nothing
 
 
 class CallEnd(msgspec.Struct, frozen=True):
@@ -100,9 +102,11 @@ async def permitted(
     if isinstance(decision, Denied):
         return replace(error_end(call.block, decision.message, "denied"), denied=decision)
     if decision.updated_input is None:
-        return call, decision
+        return replace(call, is_hidden=decision.is_hidden), decision
     changed = _checked(call.tool, call.block, decision.updated_input, context)
-    return changed if isinstance(changed, CallEnd) else (changed, decision)
+    if isinstance(changed, CallEnd):
+        return changed
+    return replace(changed, is_hidden=decision.is_hidden), decision
 
 
 async def run_call(
@@ -119,6 +123,7 @@ async def run_call(
         abort=context.abort,
         progress=progress,
         forgiving_edit=context.model.forgiving_edit,
+        is_hidden=call.is_hidden,
     )
     try:
         returned = await call.tool.call(call.input, tool_context)

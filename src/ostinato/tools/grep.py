@@ -6,9 +6,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 
 from ostinato.ports import Workspace
-from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
+from ostinato.tool import Access, Tool, ToolContext, ToolOutcome, hides_nothing
 from ostinato.tools.answer import refusal, success, valid_unicode
 from ostinato.tools.grep_output import Entry, count_entries, line_entries, page
 from ostinato.tools.ripgrep import Found, SearchFailed, run_ripgrep
@@ -52,6 +53,9 @@ DEFAULT_HEAD_LIMIT: Final = 250
 MAX_RESULT_CHARACTERS: Final = 30_000
 MAX_LINE_COLUMNS: Final = 500
 """Longer lines are cut by ripgrep with its own mark: minified files would fill the result."""
+
+
+LEFT_OUT: Final = "files that permission rules keep from you are left out"
 
 
 class GrepInput(msgspec.Struct, frozen=True):
@@ -102,6 +106,10 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
         return refusal(found.reason)
     # Tens of thousands of lines or files: not on the thread that serves everybody.
     entries = await to_thread.run_sync(_entries, request, scope, found, context.workspace.cwd)
+    if _may_meet_hidden(scope, context):
+        entries = await to_thread.run_sync(_without_hidden, entries, context)
+        # Said whether or not one of them fits: who can ask whether a pattern fits can read the file letter by letter.
+        found = replace(found, caveats=(*found.caveats, LEFT_OUT))
     text = page(
         entries,
         offset=max(0, request.offset),
@@ -111,6 +119,18 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
         max_characters=MAX_RESULT_CHARACTERS,
     )
     return success(text, max_characters=MAX_RESULT_CHARACTERS)
+
+
+def _may_meet_hidden(scope: SearchScope, context: ToolContext) -> bool:
+    """A file that the call names was judged with the call."""
+    return context.is_hidden is not hides_nothing and not scope.path.is_file()
+
+
+def _without_hidden(entries: list[Entry], context: ToolContext) -> list[Entry]:
+    hidden = {
+        path: context.is_hidden(context.workspace.cwd / path) for path in {entry.path for entry in entries}
+    }
+    return [entry for entry in entries if not hidden[entry.path]]
 
 
 def _arguments(request: GrepInput, scope: SearchScope) -> list[str]:
