@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -9,15 +10,17 @@ from hypothesis import strategies as st
 
 from ostinato.engine.prompt_queue import PromptQueue, pending_prompts
 from ostinato.engine.prompt_text import MAX_PROMPT_CHARACTERS
+from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import JournalError, UsageError
 from ostinato.messages import Message, QueuedCommand, attachment_message, user_prompt
-from ostinato.records import QueueArrived, QueueTaken, Record
+from ostinato.records import PromptMode, QueueArrived, QueueTaken, Record
 from ostinato.submissions import QueuedPrompt
 from ostinato.testing import CountingIds, MemoryJournal
 
 
 def queue_on(journal: MemoryJournal, pending: Sequence[QueuedPrompt] = ()) -> PromptQueue:
-    return PromptQueue(journal.write, CountingIds("p").uuid, pending)
+    mode_of = partial(prompt_mode, runs_shell_lines=True)
+    return PromptQueue(journal.write, CountingIds("p").uuid, pending, mode_of)
 
 
 @pytest.fixture
@@ -57,6 +60,20 @@ def test_what_waits_is_in_the_order_of_arrival_the_most_urgent_first(queue: Prom
 )
 def test_commands_and_shell_lines_are_told_from_words(queue: PromptQueue, text: str, mode: str):
     assert queue.put(text).mode == mode
+
+
+@pytest.mark.parametrize(("runs_shell_lines", "was", "mode"), [
+    (False, "shell", "prompt"),
+    (True, "shell", "shell"),
+    (True, "prompt", "prompt"),
+])  # fmt: skip
+def test_what_waited_is_read_as_this_run_would_and_words_never_become_a_shell_line(
+    journal: MemoryJournal, runs_shell_lines: bool, was: PromptMode, mode: PromptMode
+):
+    mode_of = partial(prompt_mode, runs_shell_lines=runs_shell_lines)
+    waited = [QueuedPrompt("u", "!make", mode=was)]
+    queue = PromptQueue(journal.write, CountingIds("p").uuid, waited, mode_of)
+    assert [prompt.mode for prompt in queue.pending()] == [mode]
 
 
 def test_only_words_that_are_not_meant_for_later_join_a_running_query(queue: PromptQueue):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.loop.scene import Scene
 
 from ostinato.engine.prompt_queue import PromptQueue
+from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import JournalError
 from ostinato.events import AttachmentEvent, CommandLifecycle, Event, Terminal
 from ostinato.history import History
@@ -41,10 +43,12 @@ from ostinato.testing import (
 )
 from ostinato.tool import ToolContext
 
+MODE_OF = partial(prompt_mode, runs_shell_lines=True)
+
 
 def scene_with_queue(model: ScriptedModel) -> tuple[Scene, PromptQueue]:
     journal = MemoryJournal()
-    queue = PromptQueue(journal.write, CountingIds("p").uuid)
+    queue = PromptQueue(journal.write, CountingIds("p").uuid, mode_of=MODE_OF)
     return Scene(model, journal=journal, queue=queue), queue
 
 
@@ -270,7 +274,7 @@ async def test_a_query_that_throws_completes_no_prompt():
             raise JournalError("the test's disk is full")
 
     journal = MemoryJournal(on_write=fails_after_the_drain)
-    queue = PromptQueue(journal.write, CountingIds("p").uuid)
+    queue = PromptQueue(journal.write, CountingIds("p").uuid, mode_of=MODE_OF)
     scene = Scene(
         ScriptedModel(Reply(call("Look", "t1")), Reply(say("done"))),
         [fake_tool("Look", typing(queue, "words"))],

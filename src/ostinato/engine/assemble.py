@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,7 @@ from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.session import Session, open_session, opened_history, resumed_session, spill_folder
 from ostinato.engine.setting import Setting
 from ostinato.engine.shortening import Shortening
+from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.engine.slash_scene import SlashGround, slash_reader
 from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
@@ -113,7 +115,8 @@ async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
     maker = _Maker(options, ground)
     begun = maker.begun(ground.session, ground.chosen.facts)
     parts = await maker.parts(begun.place, ground.chosen)
-    return QueryEngine(maker, parts, begun, reader_for=maker.reader)
+    mode_of = partial(prompt_mode, runs_shell_lines=options.shell_lines)
+    return QueryEngine(maker, parts, begun, reader_for=maker.reader, mode_of=mode_of)
 
 
 class _Maker:

@@ -7,6 +7,8 @@ finds it either sent or still waiting), or by a record that says it will not be 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from ostinato.engine.prompt_text import checked_prompt
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import UsageError
@@ -17,6 +19,7 @@ from ostinato.submissions import QueuedPrompt
 _RANK: Final = {"now": 0, "next": 1, "later": 2}
 
 Write = Callable[[Record], None]
+ModeOf = Callable[[str], PromptMode]
 
 
 def pending_prompts(records: Iterable[Record]) -> tuple[QueuedPrompt, ...]:
@@ -41,13 +44,19 @@ def pending_prompts(records: Iterable[Record]) -> tuple[QueuedPrompt, ...]:
 class PromptQueue:
     """The prompts of one engine; implements the loop's `PromptSource`. Everything here is synchronous.
 
-    `write` puts a record into the session's journal. `pending` is what a resumed session had left.
+    `write` puts a record into the session's journal. `pending` is what a resumed session had left. `mode_of` is the engine's own
+    reading of a text; only what it will carry out itself leaves the journal's account before it is done.
     """
 
     def __init__(
-        self, write: Write, new_uuid: Callable[[], str], pending: Sequence[QueuedPrompt] = ()
+        self,
+        write: Write,
+        new_uuid: Callable[[], str],
+        pending: Sequence[QueuedPrompt] = (),
+        mode_of: ModeOf = prompt_mode,
     ) -> None:
         self._write = write
+        self._mode_of = mode_of
         self._new_uuid = new_uuid
         self._waiting: list[QueuedPrompt] = []
         self._arrival: dict[str, int] = {}
@@ -67,16 +76,15 @@ class PromptQueue:
         text: str,
         *,
         priority: QueuePriority = "next",
-        mode: PromptMode | None = None,
         uuid: str | None = None,
     ) -> QueuedPrompt:
-        """Write the text down and let it wait. `mode` None: read from the text (`/name …`, `!…`).
+        """Write the text down and let it wait.
 
         Raises UsageError (an empty or far too long text, a uuid that was used before) and JournalError; then the text is
         not in the queue.
         """
         clean = checked_prompt(text)
-        prompt = QueuedPrompt(uuid or self._new_uuid(), clean, priority, mode or prompt_mode(clean))
+        prompt = QueuedPrompt(uuid or self._new_uuid(), clean, priority, self._mode_of(clean))
         if prompt.uuid in self._arrival:
             raise UsageError(
                 f"a prompt with the uuid `{prompt.uuid}` came before", hint="give each prompt its own"
@@ -143,5 +151,8 @@ class PromptQueue:
             self._enter(prompt)
 
     def _enter(self, prompt: QueuedPrompt) -> None:
+        """What an earlier run would have carried out, and this one would not, is words; words never become more than that."""
+        if prompt.mode != self._mode_of(prompt.text):
+            prompt = replace(prompt, mode="prompt")
         self._arrival[prompt.uuid] = len(self._arrival)
         self._waiting.append(prompt)

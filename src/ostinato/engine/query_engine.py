@@ -15,10 +15,11 @@ import msgspec
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.options import PermissionMode
 from ostinato.engine.parts import Begun, EngineMaker, Parts
-from ostinato.engine.prompt_queue import PromptQueue
+from ostinato.engine.prompt_queue import ModeOf, PromptQueue
 from ostinato.engine.prompt_reader import PromptReader, pass_on
 from ostinato.engine.prompt_text import checked_prompt
 from ostinato.engine.setting import Setting
+from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.engine.slash.reply import Leave, NextStep, OpenSession, StartAnew
 from ostinato.engine.submission import Submission, Ways
 from ostinato.engine.talk import Talk, spent_in
@@ -47,9 +48,10 @@ class QueryEngine:
         begun: Begun,
         *,
         reader_for: Callable[["QueryEngine"], PromptReader] = lambda _engine: pass_on,
+        mode_of: ModeOf = prompt_mode,
     ) -> None:
         self._queue_writer = _QueueWriter(parts.place.journal)
-        self.queue = PromptQueue(self._queue_writer, parts.deps.ids.uuid, begun.pending)
+        self.queue = PromptQueue(self._queue_writer, parts.deps.ids.uuid, begun.pending, mode_of)
         self.queue.on_now(lambda: self.interrupt("interrupt"))
         self._talk = Talk(maker, self._with_queue(parts), begun.history)
         self._turns = Turns(self.queue)

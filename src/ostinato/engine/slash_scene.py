@@ -42,8 +42,8 @@ def slash_reader(engine: QueryEngine, ground: SlashGround) -> PromptReader:
     """What the engine asks about each prompt before a model may see it."""
 
     async def read(prompt: str, abort: Abort, /) -> SlashOutcome:
-        match prompt_mode(prompt):
-            case "shell" if ground.runs_shell_lines:
+        match prompt_mode(prompt, runs_shell_lines=ground.runs_shell_lines):
+            case "shell":
                 from ostinato.engine.slash.own_shell_line import answer_shell_line  # ruff: ignore[import-outside-top-level] - as above
 
                 return await answer_shell_line(prompt[1:], _scene(engine, ground, abort))

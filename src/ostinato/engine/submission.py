@@ -13,14 +13,14 @@ import msgspec
 
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.parts import Parts
-from ostinato.engine.prompt_reader import PromptReader
+from ostinato.engine.prompt_reader import PromptReader, pass_on
 from ostinato.engine.result_account import ResultAccount
 from ostinato.engine.slash.reply import Expanded, NextStep, NotACommand, SlashReply
 from ostinato.engine.talk import Running, Talk
 from ostinato.engine.thinking import thinking_for
 from ostinato.engine.token_target import target_reminder, target_tokens
 from ostinato.engine.written import WrittenRecords
-from ostinato.events import CommandLifecycle, Event, Result, StreamEvent, SystemEvent, Terminal
+from ostinato.events import CommandLifecycle, Event, Result, SystemEvent, Terminal
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import QueryParams
@@ -102,15 +102,16 @@ class Submission:
 
     def _account_for(self, batch: Sequence[Event]) -> None:
         for event in batch:
-            if type(event) is not StreamEvent:
-                self._account.take(event)
+            self._account.take(event)
 
     # -------------------------------------------------------------------------------------------- the beginning
 
     async def _prepare(self) -> Sequence[Event]:
         """Read the text and begin its query, or answer it here."""
+        is_words = self._is_queued and self._prompt.mode == "prompt"  # decided when it was put into the queue
+        reader = pass_on if is_words else self._ways.read_prompt
         read = await unless_aborted(
-            self._abort, partial(self._ways.read_prompt, self._prompt.text, self._abort), otherwise=None
+            self._abort, partial(reader, self._prompt.text, self._abort), otherwise=None
         )
         match read:
             case None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from ostinato.engine.assemble import open_engine
@@ -79,6 +80,34 @@ async def test_where_nobody_types_it_is_a_prompt_like_any_other(tmp_path: Path):
         await events_of(engine, f"!{SCRIPT}")
     assert not (tmp_path / "made.txt").exists()
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("shell_lines", [False, True])
+async def test_one_that_waits_is_lost_in_no_crash_and_run_in_no_second_run(tmp_path: Path, shell_lines: bool):
+    given = options(tmp_path, ScriptedModel(), keep_session=True, environment={"HOME": str(tmp_path)})
+    given = replace(given, shell_lines=shell_lines)
+    async with open_engine(given) as engine:
+        engine.queue.put(f"!{SCRIPT}")
+        engine.queue.take_next()  # and then the process dies
+        session_id = engine.session_id
+    model = ScriptedModel(Reply(say("I see")))
+    async with open_engine(replace(given, model=model, resume=session_id)) as engine:
+        assert [waiting.text for waiting in engine.queue.pending()] == ([] if shell_lines else [f"!{SCRIPT}"])
+        _ = [event async for event in engine.run_queue()]
+    assert len(model.requests) == (0 if shell_lines else 1)
+    assert not (tmp_path / "made.txt").exists()
+
+
+async def test_words_that_waited_where_no_shell_lines_are_run_never_run_as_one(tmp_path: Path):
+    given = options(tmp_path, ScriptedModel(), keep_session=True, environment={"HOME": str(tmp_path)})
+    async with open_engine(replace(given, shell_lines=False)) as engine:
+        engine.queue.put(f"!{SCRIPT}")
+        session_id = engine.session_id
+    model = ScriptedModel(Reply(say("I see")))
+    async with open_engine(replace(given, model=model, resume=session_id)) as engine:
+        _ = [event async for event in engine.run_queue()]
+    assert len(model.requests) == 1
+    assert not (tmp_path / "made.txt").exists()
 
 
 async def test_nothing_behind_the_mark_is_an_error(tmp_path: Path):

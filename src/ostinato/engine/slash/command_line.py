@@ -30,8 +30,8 @@ def read_command_line(prompt: str) -> CommandLine | None:
     return CommandLine(found["name"], (found["arguments"] or "").strip())
 
 
-def prompt_mode(prompt: str) -> PromptMode:
-    """What the prompt is where shell lines are run; elsewhere a `!` is part of the text."""
-    if prompt.startswith("!"):
+def prompt_mode(prompt: str, *, runs_shell_lines: bool = False) -> PromptMode:
+    """What the prompt is. Where no shell lines are run, a `!` is part of the text."""
+    if runs_shell_lines and prompt.startswith("!"):
         return "shell"
     return "prompt" if read_command_line(prompt) is None else "command"
