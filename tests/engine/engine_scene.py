@@ -109,7 +109,8 @@ class Desk:
 
         return ChosenModel(model, close)
 
-    def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
+    async def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
+        await anyio.lowlevel.checkpoint()
         if session_file == BROKEN:
             raise JournalError(f"`{session_file}` cannot be read")
         self.journals.append(ClosingJournal())

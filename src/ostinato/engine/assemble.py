@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from anyio import to_thread
 from msgspec.structs import replace
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
-from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration, started_with
+from ostinato.engine.configuration import Configuration, InEffect, find_configuration, in_effect, started_with
 from ostinato.engine.fallback_models import open_fallbacks
 from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate, is_read_only_shell
@@ -67,7 +68,7 @@ async def start_engine(options: Options) -> QueryEngine:
     Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address, `--settings`),
     LocalModelError, JournalError. A fault in any other settings file is a notice.
     """
-    ground = _ground(options)
+    ground = await _ground(options)
     try:
         return await _assembled(ground.effect.options, ground)
     except BaseException:
@@ -96,9 +97,9 @@ class _Ground(msgspec.Struct, frozen=True):
         return self.configuration.places.data_root
 
 
-def _ground(options: Options) -> _Ground:
+async def _ground(options: Options) -> _Ground:
     check_options(options)
-    configuration = options.configuration or read_configuration(options)
+    configuration = options.configuration or await find_configuration(options)
     effect = in_effect(options, configuration)
     options = effect.options
     environment = dict(started_with(options))
@@ -107,13 +108,19 @@ def _ground(options: Options) -> _Ground:
     chosen = choose_model(options, environment, data_root=root)
     check_prices(_limits_of(options), chosen.facts)
     tools = _tools(options, effect.rules, chosen.facts)
-    session = open_session(options, root, cwd)
+    if options.resume is None and not options.continue_session:
+        session = open_session(options, root, cwd)
+    else:  # all that was said is read
+        session = await to_thread.run_sync(open_session, options, root, cwd)
     return _Ground(configuration, effect, environment, cwd, roots, chosen, tools, session)
 
 
 async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
     maker = _Maker(options, ground)
-    begun = maker.begun(ground.session, ground.chosen.facts)
+    if ground.session.is_new:
+        begun = maker.begun(ground.session, ground.chosen.facts)
+    else:
+        begun = await to_thread.run_sync(maker.begun, ground.session, ground.chosen.facts)
     parts = await maker.parts(begun.place, ground.chosen)
     mode_of = partial(prompt_mode, runs_shell_lines=options.shell_lines)
     return QueryEngine(maker, parts, begun, reader_for=maker.reader, mode_of=mode_of)
@@ -157,12 +164,21 @@ class _Maker:
             options = replace(options, model=name, model_overrides={})
         return choose_model(options, self._ground.environment, data_root=self._ground.data_root)
 
-    def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
-        wanted = replace(self._options, resume=None, continue_session=False, session_id=None)
+    async def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
         if session_file is not None:
-            return self.begun(resumed_session(session_file), model)
+            # one stay in the thread: a cancellation in between would leave the session's file open
+            return await to_thread.run_sync(self._resumed, session_file, model)
+        wanted = replace(self._options, resume=None, continue_session=False, session_id=None)
         self._budget.restart()
         return self.begun(open_session(wanted, self._ground.data_root, self._ground.cwd), model)
+
+    def _resumed(self, session_file: Path, model: ModelFacts) -> Begun:
+        session = resumed_session(session_file)
+        try:
+            return self.begun(session, model)
+        except BaseException:
+            session.journal.close()
+            raise
 
     def begun(self, session: Session, model: ModelFacts) -> Begun:
         ground = self._ground

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from anyio import to_thread
 from msgspec.structs import replace
 
 from ostinato.config.places import LOCAL_FILE, Places, find_project_root, is_anything_there
@@ -67,18 +68,41 @@ def read_configuration(options: Options) -> Configuration:
     Raises UsageError for a setting source that there is not, and ConfigurationError for `options.settings` that cannot be
     used, variables that make no sense, and `options.trust` where something cannot be read.
     """
+    configuration = _bare(options)
+    return _filled(options, configuration) if _is_anything_there(options, configuration) else configuration
+
+
+async def find_configuration(options: Options) -> Configuration:
+    """`read_configuration` on an event loop: what takes time, reading files and the project's things, happens in a thread."""
+    configuration = _bare(options)
+    if not _is_anything_there(options, configuration):
+        return configuration
+    return await to_thread.run_sync(_filled, options, configuration)
+
+
+def _bare(options: Options) -> Configuration:
     environment = started_with(options)
     home = home_of(environment)
     other = None if home is None else home / ".claude"
     places = Places(
         find_project_root(expand_home(str(options.cwd), home), home), data_root(environment), other
     )
-    configuration = Configuration(places, home, _chosen(options))
-    if options.settings is None and not is_anything_there(places, configuration.chosen):
-        return configuration
+    return Configuration(places, home, _chosen(options))
+
+
+def _is_anything_there(options: Options, configuration: Configuration) -> bool:
+    return options.settings is not None or is_anything_there(configuration.places, configuration.chosen)
+
+
+def _filled(options: Options, configuration: Configuration) -> Configuration:
     from ostinato.engine.found_settings import find_settings  # ruff: ignore[import-outside-top-level] - most runs find nothing
 
-    found = find_settings(options, places, configuration.chosen, given_variables(environment))
+    found = find_settings(
+        options,
+        configuration.places,
+        configuration.chosen,
+        given_variables(started_with(options)),
+    )
     configuration = replace(configuration, found=found)
     return configuration.accepted() if options.trust else configuration
 

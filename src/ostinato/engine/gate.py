@@ -107,7 +107,7 @@ class Gate:
         return hidden_files(rules, searched, cwd=query.workspace.cwd, home=self._home or NO_HOME)
 
     async def _answer(self, query: PermissionQuery, more_rules: tuple[Rule, ...]) -> Allowed | Denied:
-        verdict = self._verdict(query, more_rules)
+        verdict = await self._verdict(query, more_rules)
         if not isinstance(verdict, Ask):
             return _settled(verdict)
         if self._can_use_tool is None:
@@ -115,7 +115,7 @@ class Gate:
         policy = self._policy
         async with self._asking:
             # While this question waited for the one before it, that one's answer may have settled both.
-            verdict = verdict if policy is self._policy else self._verdict(query, more_rules)
+            verdict = verdict if policy is self._policy else await self._verdict(query, more_rules)
             return await self._asked(query, verdict) if isinstance(verdict, Ask) else _settled(verdict)
 
     def may_read(self, path: Path, workspace: Workspace) -> bool:
@@ -141,17 +141,17 @@ class Gate:
         match answer:
             case CallerAllows():
                 await self._remember(asked, answer)
-                return self._allowed_by_caller(query, answer)
+                return await self._allowed_by_caller(query, answer)
             case CallerDenies(message=str()):
                 denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
                 return Denied(denied, answer.message, interrupt=answer.interrupt)
             case _:
                 raise TypeError(f"`can_use_tool` must return Allow or Deny with a text, not {answer!r}")
 
-    def _allowed_by_caller(self, query: PermissionQuery, answer: CallerAllows) -> Allowed | Denied:
+    async def _allowed_by_caller(self, query: PermissionQuery, answer: CallerAllows) -> Allowed | Denied:
         """The caller answers for what was asked; an input of its own must pass the deny rules like any other."""
         if answer.updated_input is not None:
-            verdict = self._verdict(replace(query, input=answer.updated_input))
+            verdict = await self._verdict(replace(query, input=answer.updated_input))
             if isinstance(verdict, Deny):
                 return _denied(verdict)
         reason = DecisionReason("can_use_tool", "caller", "the caller allowed it")
@@ -170,7 +170,10 @@ class Gate:
             if problem:
                 self._tell(problem)
 
-    def _verdict(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Verdict:
+    async def _verdict(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Verdict:
+        # The policy counts as it is when the facts are known.
+        if _may_look_at_repositories(query):
+            return self._decided(await to_thread.run_sync(self._facts, query), more_rules)
         return self._decided(self._facts(query), more_rules)
 
     def _decided(self, facts: CallFacts, more_rules: tuple[Rule, ...] = ()) -> Verdict:
@@ -242,6 +245,11 @@ def _is_read_only(query: PermissionQuery) -> bool:
         return query.tool.is_read_only(query.input)
     except (KeyError, TypeError, ValueError):
         return False
+
+
+def _may_look_at_repositories(query: PermissionQuery) -> bool:
+    """Whether the facts may take a walk through the settings of a repository and all its submodules."""
+    return query.tool.name == "Bash" and "git" in str(query.input.get("command", ""))
 
 
 def _touched(query: PermissionQuery, home: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

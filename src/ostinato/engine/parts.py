@@ -58,7 +58,7 @@ class EngineMaker(Protocol):
         """Raises ConfigurationError or LocalModelError; nothing is sent."""
         ...
 
-    def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
+    async def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
         """Go on with the session in the file, or begin a new one. Raises UsageError and JournalError."""
         ...
 

@@ -227,7 +227,7 @@ class QueryEngine:
         talk = self._talk
         async with self._changing:
             old = talk.parts
-            begun = talk.maker.begin(session_file, old.chosen.facts)
+            begun = await talk.maker.begin(session_file, old.chosen.facts)
             try:
                 parts = await talk.maker.parts(begun.place, old.chosen)
                 self._check_open()
