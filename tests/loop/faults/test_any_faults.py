@@ -1,5 +1,6 @@
 """Whatever replies, cuts and refusals come in whatever order, with whatever abort: every promise of a recovery holds."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -65,8 +66,16 @@ REPLIES = st.tuples(
 )
 CUTS = st.tuples(st.just("cut"), BLOCKS, st.none() | KINDS, st.integers(1, 12), st.none())
 FAILS = st.tuples(st.just("fails"), st.just(["say"]), KINDS, st.just(0), st.none())
-PLANS = st.lists(st.one_of(REPLIES, CUTS, CUTS, FAILS), max_size=10)
-Plan = list[tuple[str, list[str], ModelErrorKind | None, int, str | None]]
+Step = tuple[str, Sequence[str], ModelErrorKind | None, int, str | None]
+Plan = list[Step]
+
+
+def unrolled(runs: Sequence[tuple[Step, int]]) -> Plan:
+    return [step for step, times in runs for _ in range(times)]
+
+
+TIMES = st.sampled_from((1, 1, 1, 2, 6))
+PLANS = st.lists(st.tuples(st.one_of(REPLIES, CUTS, CUTS, FAILS, FAILS), TIMES), max_size=6).map(unrolled)
 
 
 class Script:
