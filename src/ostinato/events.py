@@ -5,7 +5,7 @@ messages come when they are written to the journal. Progress is lossy and never 
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -208,6 +208,9 @@ TerminalReason = Literal[
     "tool_deferred",
 ]
 """Every way a query can end; a closed set."""
+
+LIMITS_REACHED: Final[frozenset[TerminalReason | None]] = frozenset({"max_turns", "budget_exhausted"})
+"""The user's own limit ended the work: what was said by then is all there will be, and worth having."""
 
 
 class Terminal(QueryEvent, frozen=True, tag="terminal"):

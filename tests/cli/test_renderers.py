@@ -5,11 +5,14 @@ from collections.abc import Iterable
 import pytest
 from tests.cli.events import denial, ended, ran, refused, reply
 
+from ostinato.cli.json_output import JsonOutput
 from ostinato.cli.live import LiveView
 from ostinato.cli.shown import Renderer
 from ostinato.cli.text_output import TextOutput
-from ostinato.events import AssistantEvent, Event, Tombstone
-from ostinato.messages import api_error_message
+from ostinato.errors import ModelError
+from ostinato.events import AssistantEvent, Event, StreamEvent, SystemEvent, TextDelta, Tombstone
+from ostinato.loop.attempt_notices import retry_notice
+from ostinato.messages import api_error_message, notice_message
 from ostinato.testing import call, say, think
 
 READ = call("Read", "t1", file_path="src/a.py")
@@ -68,12 +71,59 @@ def test_verbose_tells_tools_with_their_main_argument_and_time():
 
 
 @pytest.mark.parametrize(
-    "reason", ["max_turns", "aborted_streaming", "aborted_tools", "refused", "hook_stopped", "blocking_limit"]
+    "reason", ["aborted_streaming", "aborted_tools", "refused", "hook_stopped", "blocking_limit"]
 )
 def test_every_early_end_is_told_and_has_no_answer(reason: str):
     out, talk = play(text_output(), [*reply(1, say("a")), ended(reason)])  # pyright: ignore[reportArgumentType] - parametrised
     assert out == ""
     assert talk.startswith("error: ")
+
+
+@pytest.mark.parametrize("reason", ["max_turns", "budget_exhausted"])
+def test_what_was_said_before_a_limit_ended_the_work_is_printed(reason: str):
+    out, talk = play(text_output(), [*reply(1, say("so far"), READ), *ran(READ, "x"), ended(reason)])  # pyright: ignore[reportArgumentType] - parametrised
+    assert out == "so far\n"
+    assert talk.startswith("error: ")
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_a_reply_that_a_limit_cuts_is_printed_as_far_as_it_came(cut: int):
+    answer = reply(2, say("one. "), say("It is fine."))
+    events = [*reply(1, say("I look."), READ), *ran(READ, "x"), *answer[:cut]]
+    streamed = "".join(
+        event.event.text
+        for event in answer[:cut]
+        if isinstance(event, StreamEvent) and isinstance(event.event, TextDelta)
+    )
+    out, _ = play(text_output(), [*events, ended("budget_exhausted")])
+    assert out == f"{streamed or 'I look.'}\n"
+
+
+def waits(attempt: int) -> SystemEvent:
+    error = ModelError("cannot reach it", kind="connection", retry=True)
+    return SystemEvent(retry_notice(f"n{attempt}", error, 1.5, attempt=attempt, max_retries=9))
+
+
+@pytest.mark.parametrize("renderer", [text_output(), JsonOutput(is_verbose=False, resume_hint="")])
+def test_each_wait_before_a_retry_and_each_warning_is_told_in_a_line(renderer: Renderer):
+    warning = SystemEvent(notice_message("w", "budget_warning", "81 % is used\x1b[31m", level="warning"))
+    info = SystemEvent(notice_message("i", "model_note", "nothing much"))
+    _, talk = play(renderer, [waits(2), waits(3), warning, info])
+    first, second, third = talk.splitlines()
+    assert first.startswith("note: cannot reach it")
+    assert ("1.5 s" in first, "attempt 2 of 10" in first, "attempt 3 of 10" in second) == (True, True, True)
+    assert third == "note: 81 % is used\\u{1b}[31m"
+
+
+def test_a_limit_that_comes_while_a_call_is_made_again_names_what_failed():
+    late = ended("budget_exhausted", error="the time is over")
+
+    def error(*events: Event) -> str:
+        lines = play(text_output(), [*events, late])[1].splitlines()
+        return next(line for line in lines if line.startswith("error: "))
+
+    assert "cannot reach it" in error(waits(2))
+    assert "cannot reach it" not in error(waits(2), *reply(1, say("a")))
 
 
 def test_an_error_is_told_with_its_hint_and_not_as_the_answer():

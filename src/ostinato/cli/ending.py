@@ -4,7 +4,7 @@ from ostinato.cli.error_text import error_text
 from ostinato.cli.terminal_text import visible
 from ostinato.cli.tool_lines import denial_lines
 from ostinato.engine.answer import Answer
-from ostinato.events import Terminal
+from ostinato.events import LIMITS_REACHED, Terminal
 
 _REASONS = {
     "max_turns": ("the turn limit was reached before the task was done", "raise `--max-turns`"),
@@ -23,7 +23,8 @@ def ending_text(terminal: Terminal, answer: Answer, resume_hint: str) -> str:
         return notes + denied
     message, hint = _REASONS.get(terminal.reason, (f"the query ended early: {terminal.reason}", ""))
     if terminal.error:
-        message, hint = visible(terminal.error), visible(terminal.hint)
+        error = answer.explained(terminal.error) if terminal.reason in LIMITS_REACHED else terminal.error
+        message, hint = visible(error), visible(terminal.hint)
     if terminal.reason in {"max_turns", "budget_exhausted", "aborted_streaming", "aborted_tools"}:
         hint = "; ".join(part for part in (hint, resume_hint) if part)
     return denied + error_text(message, hint)

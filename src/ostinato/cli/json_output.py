@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ostinato.cli.ending import ending_text
-from ostinato.cli.shown import NOTHING, Shown
+from ostinato.cli.shown import NOTHING, Shown, warning_line
 from ostinato.cli.tool_lines import ToolLines
 from ostinato.engine.answer import Answer
 from ostinato.events import Event, Result, Terminal
@@ -32,8 +32,9 @@ class JsonOutput:
             case Result():
                 return Shown(json_document(result_message(event)))
             case _:
-                line = self._tools.line(event)
-                return Shown(talk=line) if line and self._is_verbose else NOTHING
+                return Shown(
+                    talk=warning_line(event) or (self._tools.line(event) if self._is_verbose else "")
+                )
 
 
 class StreamJsonOutput:

@@ -4,7 +4,8 @@ from typing import Protocol
 
 import msgspec
 
-from ostinato.events import Event
+from ostinato.cli.terminal_text import visible
+from ostinato.events import Event, SystemEvent
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -15,6 +16,13 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 NOTHING = Shown()
+
+
+def warning_line(event: Event) -> str:
+    """What the user must hear of while the query goes on (a wait before a retry, a budget nearly used), in one line."""
+    if isinstance(event, SystemEvent) and event.message.level != "info":
+        return f"note: {visible(event.message.text)}\n"
+    return ""
 
 
 class Renderer(Protocol):

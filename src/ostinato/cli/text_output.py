@@ -1,14 +1,14 @@
 """Plain text: the answer alone on standard output, once it is whole; everything else is talk.
 
-What was said on the way to an early end is no answer; the session keeps it.
+What was said before a limit ended the work is all there will be, and is printed; before any other early end it is no answer.
 """
 
 from ostinato.cli.ending import ending_text
-from ostinato.cli.shown import NOTHING, Shown
+from ostinato.cli.shown import NOTHING, Shown, warning_line
 from ostinato.cli.terminal_text import terminal_text
 from ostinato.cli.tool_lines import ToolLines
 from ostinato.engine.answer import Answer
-from ostinato.events import Event, Result, Terminal
+from ostinato.events import LIMITS_REACHED, Event, Result, Terminal
 
 
 class TextOutput:
@@ -28,14 +28,17 @@ class TextOutput:
         self._answer.take(event)
         match event:
             case Terminal():
-                out = self._data(self._answer.text) if event.reason == "completed" else b""
-                return Shown(out, ending_text(event, self._answer, self._resume_hint))
+                return Shown(self._answered(event), ending_text(event, self._answer, self._resume_hint))
             case Result(terminal_reason=None):  # the program's own answer: no query was run for it
                 return Shown(talk=event.text) if event.is_error else Shown(self._data(event.text))
             case _:
                 pass
-        line = self._tools.line(event)
-        return Shown(talk=line) if line and self._is_verbose else NOTHING
+        return Shown(talk=warning_line(event) or (self._tools.line(event) if self._is_verbose else ""))
+
+    def _answered(self, terminal: Terminal) -> bytes:
+        if terminal.reason in LIMITS_REACHED:
+            return self._data(self._answer.text_so_far)
+        return self._data(self._answer.text) if terminal.reason == "completed" else b""
 
     def _data(self, text: str) -> bytes:
         if self._is_terminal:

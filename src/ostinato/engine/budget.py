@@ -155,7 +155,8 @@ class TreeBudget:
 
     def warning(self) -> str | None:
         for limit, used in self._used().items():
-            if used >= WARN_AT and limit not in self._warned:
+            is_over = limit == "time" and used >= 1  # that ends the query, and says so itself
+            if used >= WARN_AT and not is_over and limit not in self._warned:
                 self._warned.add(limit)
                 return f"{int(100 * used)} % of the budget is used: {self._account(limit)}"
         return None
@@ -187,7 +188,11 @@ class TreeBudget:
             case "tokens":
                 return f"{self.spent_tokens} of {self.limits.max_total_tokens} tokens"
             case "time":
-                return f"{self.spent_s:.0f} of {self.limits.timeout_s or 0:g} s"
+                return f"{_seconds(self.spent_s)} of {self.limits.timeout_s or 0:g} s"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.3g}"
 
 
 def _worst_usd(input_tokens: int, output_tokens: int, prices: Prices) -> float:

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from ostinato.engine.answer import Answer
 from ostinato.engine.costs import FactsOf, Spent, is_cost_known, total_cost_usd
-from ostinato.events import Event, RequestStart, ResponseUsage, Result, ResultSubtype, Terminal
+from ostinato.events import (
+    LIMITS_REACHED,
+    Event,
+    RequestStart,
+    ResponseUsage,
+    Result,
+    ResultSubtype,
+    StreamEvent,
+    Terminal,
+)
 from ostinato.messages import NO_USAGE
 
 SUCCESSES: Final = frozenset({"completed", "stop_hook_prevented", "hook_stopped", "tool_deferred"})
@@ -42,6 +51,8 @@ class ResultAccount:
 
     def take(self, event: Event) -> None:
         self._answer.take(event)
+        if type(event) is StreamEvent:  # by far the most: none of the others
+            return
         match event:
             case RequestStart():
                 self._request_ended()
@@ -64,7 +75,7 @@ class ResultAccount:
         return replace(
             self.local_result("", session_id, uuid),
             subtype=_SUBTYPES.get(terminal.reason, "error_during_execution") if is_error else "success",
-            text=self._answer.text,
+            text=self._answer.text_so_far if terminal.reason in LIMITS_REACHED else self._answer.text,
             usage=terminal.usage,
             tree_usage=self._spent.usage,
             costs=costs,
@@ -95,7 +106,11 @@ class ResultAccount:
 
     def _errors(self, terminal: Terminal) -> tuple[str, ...]:
         if terminal.error:
-            return (terminal.error,)
+            return (
+                self._answer.explained(terminal.error)
+                if terminal.reason in LIMITS_REACHED
+                else terminal.error,
+            )
         return tuple(self._answer.notes) or (f"the query ended early: {terminal.reason}",)
 
     def _request_ended(self) -> None:

@@ -1,18 +1,21 @@
 """What the user is told while a model call is made again, goes on with another model, or stays in part: in words, and as data."""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from ostinato.errors import ModelError
 from ostinato.loop.retry_policy import LONGEST_WISH_S
 from ostinato.messages import SystemMessage, notice_message
 from ostinato.ports import ModelFacts
 
+_AGAIN: Final = "; trying again in "
+
 
 def retry_notice(
     uuid: str, error: ModelError, wait_s: float, *, attempt: int, max_retries: int
 ) -> SystemMessage:
     """`attempt` counts the tries from 1; the data counts retries, as clients of the field do."""
-    text = f"{error.message}; trying again in {wait_s:.1f} s (attempt {attempt} of {max_retries + 1})"
+    text = f"{error.message}{_AGAIN}{wait_s:.1f} s (attempt {attempt} of {max_retries + 1})"
     data = {
         "attempt": attempt - 1,
         "max_retries": max_retries,
@@ -21,6 +24,11 @@ def retry_notice(
         "error": error.kind,
     }
     return notice_message(uuid, "api_retry", text, level="warning", data=data)
+
+
+def cause_of_wait(notice: SystemMessage) -> str | None:
+    """Why the call that a `retry_notice` tells of is made again; None for any other notice."""
+    return notice.text.rpartition(_AGAIN)[0] if notice.subtype == "api_retry" else None
 
 
 def heartbeat_notice(uuid: str, error: ModelError, left_s: float) -> SystemMessage:

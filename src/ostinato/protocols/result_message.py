@@ -6,7 +6,7 @@ The words are mapped here and nowhere else; every number is the engine's.
 from typing import Final, get_args
 
 from ostinato.errors import ModelErrorKind
-from ostinato.events import ModelCost, Result
+from ostinato.events import LIMITS_REACHED, ModelCost, Result
 from ostinato.protocols.json_lines import JsonObject
 from ostinato.protocols.wire_blocks import usage_object
 
@@ -54,6 +54,8 @@ def _said(result: Result, *, is_told_as_success: bool) -> JsonObject:
     prose = f"{told}\n\nhint: {result.hint}" if result.hint else told
     if is_told_as_success:
         return {"result": prose, "api_error_status": result.status}
+    if result.text and result.terminal_reason in LIMITS_REACHED:
+        return {"result": result.text, "errors": [prose]}
     return {"errors": [prose]}
 
 
