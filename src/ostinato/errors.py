@@ -12,6 +12,7 @@ OstinatoError
 └── StaleFile             a file changed since it was read; it was left as it is
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 ModelErrorKind = Literal[
@@ -131,6 +132,13 @@ class ModelError(OstinatoError):
         self.input_tokens: int | None = None
         self.limit_tokens: int | None = None
         self.output_limit_tokens: int | None = None
+
+    def reworded(self, change: Callable[[str], str]) -> "ModelError":
+        """The same error with every text of it, the server's own included, changed by `change`."""
+        self.message, self.hint = change(self.message), change(self.hint)
+        self.provider_code, self.request_id = change(self.provider_code), change(self.request_id)
+        self.args = (self.message,)
+        return self
 
     def sized(
         self, *, input_tokens: int | None, limit_tokens: int | None, output_limit_tokens: int | None

@@ -118,3 +118,13 @@ def test_an_error_leaves_its_trace_in_the_log_and_two_lines_for_people(tmp_path:
     assert ended.code == 1
     assert "Traceback" not in ended.err
     assert "Traceback" in (tmp_path / "log").read_text()
+
+
+def test_each_value_of_custom_headers_and_each_password_in_an_address_is_known():
+    environment = {
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Tok: tok-CUSTOM-HDR-99887766\nX-Other: other-99887766",
+        "OTEL_EXPORTER_OTLP_HEADERS": "x-a=otlp-99887766,x-b=otlp-11223344",
+        "HTTPS_PROXY": "http://user:gwpassw0rd@proxy:1/",
+    }
+    for secret in ("tok-CUSTOM-HDR-99887766", "other-99887766", "otlp-99887766", "otlp-11223344", "gwpassw0rd"):
+        assert secret not in without_secrets(f"the child printed {secret} alone", known_secrets(environment))

@@ -1,5 +1,9 @@
 """What a child may know, and that it has nobody to ask."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from ostinato.sandbox.environment import child_environment
@@ -71,3 +75,53 @@ def test_git_runs_no_file_monitor_and_keeps_the_settings_it_was_given():
 @pytest.mark.parametrize("path", [":/bin:/usr/bin", "/bin:/usr/bin:", "/bin::/usr/bin", ".:/bin:./:/usr/bin"])
 def test_no_program_is_looked_for_in_the_working_folder(path: str):
     assert child_environment({"PATH": path})["PATH"] == "/bin:/usr/bin"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NPM_CONFIG__AUTH", "DOCKER_AUTH_CONFIG", "ANTHROPIC_CUSTOM_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS", "CREDENTIAL", "AZURE_CREDENTIAL",
+        "SERVICE_CREDS", "STRIPE_KEY", "DB_PASS", "SSHPASS", "GPG_PASSPHRASE", "GITLAB_PAT", "SECRET_KEY_BASE", "TOKEN_GITHUB", "API_KEY_2",
+        "AZURE_STORAGE_CONNECTION_STRING", "SENTRY_DSN", "SLACK_WEBHOOK_URL", "SESSION_COOKIE", "REDISCLI_AUTH", "aws_secret_access_key",
+    ],
+)  # fmt: skip
+def test_secrets_of_other_names_do_not_reach_children(name: str):
+    assert name not in child_environment({name: "s"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "postgres://me:s3cret@db/x", "http://user:gwpassw0rd@proxy:1/", "redis://:s3cret@cache", "sk-ant-api03-abcdefghijkl", "sk-proj-abcdefgh12345678",
+        "ghp_0123456789abcdef0123", "AKIA0123456789ABCDEF", "xoxb-1234-abcdefgh", "glpat-0123456789abcd", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc",
+        "-----BEGIN PRIVATE KEY-----", "Bearer abcdefgh12345678", "Server=x;Password=s3cret1;", '{"auths": {"h": {"auth": "eA=="}}}',
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_secret_does_not_reach_children_under_any_name(value: str):
+    assert child_environment({"ANY": value, "HTTPS_PROXY": value}).keys().isdisjoint({"ANY", "HTTPS_PROXY"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HTTPS_PROXY", "http://proxy:3128"), ("NO_PROXY", "*.local"), ("PWD", "/home/me/sk-learn-project-2"), ("HOME", "/home/sk-abcdefgh123456"),
+        ("PYTHONPATH", "/opt/disk-learn-tools"), ("DATABASE_URL", "postgres://db/x"), ("KUBECONFIG", "/k"),
+        ("SSH_AUTH_SOCK", "/tmp/agent.1"), ("SSH_ASKPASS", "/bin/x"), ("XDG_RUNTIME_DIR", "/run/1"), ("KEYBOARD", "us"), ("AUTHOR", "me"),
+    ],
+)  # fmt: skip
+def test_what_holds_no_secret_is_kept(name: str, value: str):
+    assert child_environment({name: value})[name] == value
+
+
+def test_a_secret_in_a_setting_for_git_goes_and_git_still_starts(tmp_path: Path):
+    given = {
+        "PATH": os.environ["PATH"],
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": "http.extraHeader",
+        "GIT_CONFIG_VALUE_0": "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+        "GIT_CONFIG_KEY_1": "url.https://me:s3cret@host/.insteadOf",
+        "GIT_CONFIG_VALUE_1": "https://host/",
+    }
+    environment = child_environment(given)
+    assert not [value for value in environment.values() if "s3cret" in value or "dXNlcjpw" in value]
+    subprocess.run(("git", "init", "-q"), cwd=tmp_path, env=environment, check=True)

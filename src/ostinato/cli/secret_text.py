@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ostinato.sandbox.environment import looks_secret
-
-MASK: Final = "[masked]"
-MIN_SECRET_CHARACTERS: Final = 6
-"""A shorter value would be found everywhere in ordinary text."""
+from ostinato.secret_values import MASK, secret_values
 
 _BY_NAME: Final = re.compile(
     r"""(?ix) ( [\w-]* (?: authorization | api[_-]?key | secret | passwo?r?d | cookie | credentials | (?<![a-z])token )
@@ -27,12 +23,7 @@ _IN_ADDRESS: Final = re.compile(r"(?<=://)[^/\s@:]+(?::[^/\s@]*)?@")
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The values that must not be shown, the longest first: one may hold another."""
-    values = {
-        value.strip()
-        for name, value in environment.items()
-        if looks_secret(name) and len(value.strip()) >= MIN_SECRET_CHARACTERS
-    }
-    return tuple(sorted(values, key=len, reverse=True))
+    return secret_values(environment)
 
 
 def without_secrets(text: str, known: Iterable[str] = ()) -> str:

@@ -4,8 +4,9 @@ Nothing is read ahead: when the consumer stops, so does the reading. A reply tha
 connection behind for the next request; leaving earlier closes it.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,7 @@ from ostinato.events import AnyModelEvent
 from ostinato.providers.exchange import MAX_REPLY_BYTES, HttpFailure, HttpSettings
 from ostinato.providers.sse import BYTE_ORDER_MARK, ServerSentEvent, SseReader
 from ostinato.providers.watchdog import Watchdog
+from ostinato.secret_values import header_secrets, masked, secret_values
 
 if TYPE_CHECKING:
     from ostinato.providers.http import HttpClient
@@ -83,6 +85,12 @@ class LazyClient:
             self._client = HttpClient(self.url, self._settings)
         return self._client
 
+    def shown(self, text: str, *, sent_headers: Mapping[str, str]) -> str:
+        """`text` without the secrets of this conversation: what went out in headers, and what the environment holds."""
+        settings = self._settings
+        sent = {**settings.extra_headers, **sent_headers}
+        return masked(text, (*header_secrets(sent), *secret_values({**settings.environment, "": self.url})))
+
     async def aclose(self) -> None:
         if self._client is not None:
             await self._client.aclose()
@@ -102,16 +110,28 @@ async def stream_reply(
     a reply that is none."""
     watchdog = Watchdog(client.deadlines, is_streamed=wants_stream)
     accepted = headers if wants_stream else {**headers, "accept": "application/json"}
-    async with client.get().post(accepted, body, watchdog) as reply:
-        if reply.status != OK:
-            raise classify(await reply.read_failure())
-        if not _may_be_reply(reply.headers):
-            raise not_a_reply(await reply.read_failure(), classify)
-        try:
-            yield EventBatches(reply, decoder, classify, watchdog)
-        finally:
-            if decoder.is_complete:
-                await reply.drain()
+    shown = partial(client.shown, sent_headers=dict(headers))
+    with _fit_to_be_shown(shown):
+        async with client.get().post(accepted, body, watchdog) as reply:
+            if reply.status != OK:
+                raise classify(await reply.read_failure())
+            if not _may_be_reply(reply.headers):
+                raise not_a_reply(await reply.read_failure(), classify)
+            try:
+                yield EventBatches(reply, decoder, classify, watchdog, shown=shown)
+            finally:
+                if decoder.is_complete:
+                    await reply.drain()
+
+
+@contextmanager
+def _fit_to_be_shown(shown: Callable[[str], str]) -> Generator[None]:
+    """A server may say our own key back to us, and an error's text goes to terminals, logs and files."""
+    try:
+        yield
+    except ModelError as error:
+        error.reworded(shown)
+        raise
 
 
 class BatchReader:
@@ -184,7 +204,8 @@ class BatchReader:
 
 
 class EventBatches:
-    """The events of one reply; ends after `MessageStop`. `now_s` is a clock that never goes back, in seconds."""
+    """The events of one reply; ends after `MessageStop`. `now_s` is a clock that never goes back, in seconds; `shown` makes
+    a text of the server fit to be shown."""
 
     def __init__(
         self,
@@ -194,8 +215,10 @@ class EventBatches:
         watchdog: Watchdog,
         *,
         now_s: Callable[[], float] = monotonic,
+        shown: Callable[[str], str] = str,
     ) -> None:
         self._now_s = now_s
+        self._shown = shown
         self._reply = reply
         self._decoder = decoder
         self._classify = classify
@@ -247,7 +270,7 @@ class EventBatches:
     def _named(self, error: ModelError) -> ModelError:
         """With the id under which the provider knows the request: an error in the middle of a reply rarely names it."""
         error.request_id = self._reply.request_id or error.request_id
-        return error
+        return error.reworded(self._shown)
 
     def _explained(self, error: ModelError) -> ModelError:
         """A reply in one piece that does not decode may be a refusal under a good status."""

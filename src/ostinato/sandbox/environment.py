@@ -6,32 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-SECRET_NAMES: Final = frozenset({
-    "API_KEY",
-    "MYSQL_PWD",
-    "PASSWORD",
-    "PGPASSWORD",
-    "SECRET",
-    "TOKEN",
-    "AWS_ACCESS_KEY_ID",
-})
-"""Names that hold a secret as a whole."""
-
-SECRET_ENDINGS: Final = (
-    "_API_KEY",
-    "_APIKEY",
-    "_ACCESS_KEY",
-    "_AUTH",
-    "_AUTH_KEY",
-    "_CREDENTIALS",
-    "_PASSWD",
-    "_PASSWORD",
-    "_PRIVATE_KEY",
-    "_SECRET",
-    "_SECRET_KEY",
-    "_TOKEN",
-)
-"""Endings of names that hold a secret: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`, `GITHUB_TOKEN`, `DB_PASSWORD` …"""
+from ostinato.secret_values import NEVER_BY_VALUE, holds_secret, looks_secret
 
 UNATTENDED: Final = MappingProxyType({
     "PAGER": "cat",
@@ -87,14 +62,26 @@ merely looks like a bare repository counts as one."""
 
 
 def child_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """`base` without names that look like secrets or steer a shell, made unattended; `PATH`, `HOME` and the rest stay.
+    """`base` without what looks like a secret, by its name or its value, or steers a shell, made unattended; `PATH`, `HOME`
+    and the rest stay.
 
     A caller that wants a child to have a secret adds it to the result by name.
     """
-    kept = {name: value for name, value in base.items() if not (looks_secret(name) or steers_shell(name))}
+    kept = {
+        name: value for name, value in base.items() if not (_is_secret(name, value) or steers_shell(name))
+    }
+    # git counts these, and fails where one is missing.
+    kept |= {name: "" for name in base if name.startswith("GIT_CONFIG_VALUE_") and name not in kept}
+    kept |= {
+        name: "withheld.setting" for name in base if name.startswith("GIT_CONFIG_KEY_") and name not in kept
+    }
     if "PATH" in kept:
         kept["PATH"] = _without_working_folder(kept["PATH"])
     return kept | UNATTENDED | _quiet_git(base)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return looks_secret(name) or (name.upper() not in NEVER_BY_VALUE and holds_secret(value))
 
 
 def _without_working_folder(path: str) -> str:
@@ -117,9 +104,3 @@ def _quiet_git(base: Mapping[str, str]) -> dict[str, str]:
     for index, (name, value) in enumerate(QUIET_GIT.items(), start=first):
         settings |= {f"GIT_CONFIG_KEY_{index}": name, f"GIT_CONFIG_VALUE_{index}": value}
     return settings
-
-
-def looks_secret(name: str) -> bool:
-    """Whether a variable of this name is likely to hold a secret; upper and lower case count the same."""
-    upper = name.upper()
-    return upper in SECRET_NAMES or upper.endswith(SECRET_ENDINGS)
