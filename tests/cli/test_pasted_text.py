@@ -11,7 +11,7 @@ from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.layout.processors import TransformationInput
 
 from ostinato.cli.folded import folded
-from ostinato.cli.pasted_text import MAX_CHARACTERS, PastedTexts, PasteMarkers
+from ostinato.cli.pasted_text import MAX_CHARACTERS, MAX_KEPT, MAX_KEPT_CHARACTERS, PastedTexts, PasteMarkers
 
 LONG = "\n".join(f"line {number}" for number in range(40))
 
@@ -53,3 +53,22 @@ def test_the_cursor_stands_where_the_text_is(parts: list[str]):
 def test_folding_never_takes_more_room_than_it_saves(count: int, shown: int):
     lines = [str(number) for number in range(count)]
     assert len(folded(lines, 2, 1)) == shown
+
+
+def test_old_pastes_of_sent_lines_are_forgotten_and_those_in_the_line_never():
+    pastes = PastedTexts()
+    edited = pastes.inserted(LONG)
+    lines = [pastes.inserted(f"{LONG}{number}") for number in range(2 * MAX_KEPT)]
+    pastes.forget_old(edited)
+    assert pastes.expanded(edited) == LONG
+    assert [pastes.marker(line) != "" for line in lines].count(True) == MAX_KEPT - 1
+    assert pastes.expanded(lines[-1]) == f"{LONG}{2 * MAX_KEPT - 1}"
+    assert pastes.inserted(LONG) not in {edited, *lines}
+
+
+def test_few_but_huge_pastes_are_forgotten_too():
+    pastes = PastedTexts()
+    first = pastes.inserted("x" * MAX_KEPT_CHARACTERS)
+    second = pastes.inserted("y" * MAX_CHARACTERS * 2)
+    pastes.forget_old("")
+    assert (pastes.marker(first), pastes.marker(second)) == ("", "[pasted #2: 2,000 characters]")

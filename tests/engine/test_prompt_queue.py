@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.engine.prompt_queue import PromptQueue, pending_prompts
+from ostinato.engine.prompt_queue import KEPT_ARRIVALS, PromptQueue, pending_prompts
 from ostinato.engine.prompt_text import MAX_PROMPT_CHARACTERS
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import JournalError, UsageError
@@ -275,3 +275,17 @@ def test_a_crash_after_any_write_loses_no_text_and_repeats_none(plan: list[str],
 def _gone(records: Sequence[Record]) -> list[str]:
     taken = [uuid for record in records if isinstance(record, QueueTaken) for uuid in record.prompt_uuids]
     return [*taken, *(record.uuid for record in records if isinstance(record, Message))]
+
+
+def test_a_queue_that_lives_long_keeps_what_waits_and_forgets_what_left(journal: MemoryJournal):
+    queue = queue_on(journal)
+    drained: Sequence[QueuedPrompt] = ()
+    first = queue.put("first", priority="later", uuid="first")
+    for _ in range(3 * KEPT_ARRIVALS):
+        queue.put("go")
+        drained = queue.drain()
+    queue.give_back(drained)
+    assert texts(queue.pending()) == ["go", "first"]
+    with pytest.raises(UsageError):
+        queue.put("again", uuid=first.uuid)
+    assert len(queue._arrival) <= 2 * KEPT_ARRIVALS + 2

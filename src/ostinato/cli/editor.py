@@ -187,6 +187,7 @@ class Editor:
     async def _read(self) -> str | Gesture | None:
         """None: a question came between."""
         draft, self._draft = self._draft, Document()
+        self._pastes.forget_old(draft.text)
         try:
             text = await self._session.prompt_async(
                 default=draft, set_exception_handler=False, handle_sigint=False

@@ -62,6 +62,7 @@ def editor_keys(deeds: Deeds, pastes: PastedTexts) -> KeyBindings:
         buffer = event.current_buffer
         text = pastes.expanded(buffer.text)
         buffer.reset(append_to_history=bool(text.strip()))
+        pastes.forget_old(buffer.text)
         deeds.send_now(text)
 
     @keys.add("up", filter=in_line & is_empty)

@@ -14,6 +14,10 @@ MAX_LINES: Final = 9
 MAX_CHARACTERS: Final = 1_000
 """A paste longer than either is folded."""
 
+MAX_KEPT: Final = 100
+MAX_KEPT_CHARACTERS: Final = 10_000_000
+"""Of lines that were sent: one may have been cut out of its line, and come back."""
+
 _FIRST: Final = 0x10_0000
 _LAST: Final = 0x10_FFFD
 """The last plane for private use: nobody types or prints these."""
@@ -24,6 +28,7 @@ class PastedTexts:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._count = 0
 
     def inserted(self, pasted: str) -> str:
         """What stands in the line for a paste: itself if it is short."""
@@ -31,9 +36,19 @@ class PastedTexts:
         is_short = text.count("\n") < MAX_LINES and len(text) <= MAX_CHARACTERS
         if is_short and not any(_is_private(one) for one in text):
             return text
-        character = chr(_FIRST + len(self._texts) % (_LAST - _FIRST + 1))
+        character = chr(_FIRST + self._count % (_LAST - _FIRST + 1))
+        self._count += 1
         self._texts[character] = text
         return character
+
+    def forget_old(self, still_edited: str) -> None:
+        """A line was sent: the oldest pastes may go, but none that stands in `still_edited`."""
+        kept = sum(map(len, self._texts.values()))
+        for character in tuple(self._texts):
+            if len(self._texts) <= MAX_KEPT and kept <= MAX_KEPT_CHARACTERS:
+                return
+            if character not in still_edited:
+                kept -= len(self._texts.pop(character))
 
     def expanded(self, line: str) -> str:
         """The line with every paste in its place."""

@@ -1,6 +1,5 @@
 """The one terminal that answers, tool lines and questions share: while a question is open, nothing else is written."""
 
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -13,6 +12,9 @@ from ostinato.cli.terminal_outbox import TerminalOutbox
 CATCH_UP_S: Final = 1.0
 """How long a question waits for the text before it; a call that is never shown is asked about all the same."""
 
+MAX_KNOWN_CALLS: Final = 1_000
+"""The calls of the newest replies; older ones are asked about no more."""
+
 
 class Screen:
     """Everything of a conversation that stays on the terminal goes through here."""
@@ -21,7 +23,7 @@ class Screen:
         self._outbox = outbox
         self._line = line
         self._in_use = anyio.Lock()
-        self._shown_calls: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
+        self._shown_calls: dict[str, anyio.Event] = {}
 
     async def show(self, text: str) -> None:
         """Whole lines, above the prompt; none only draws the prompt anew. Raises OutputClosed when the terminal is gone."""
@@ -34,12 +36,18 @@ class Screen:
     def has_shown(self, tool_use_ids: Iterable[str]) -> None:
         """What led to these calls stands on the screen."""
         for tool_use_id in tool_use_ids:
-            self._shown_calls[tool_use_id].set()
+            self._call(tool_use_id).set()
 
     async def until_shown(self, tool_use_id: str) -> None:
         """Wait, not for long, until what led to this call stands on the screen: calls start while their reply is still shown."""
         with anyio.move_on_after(CATCH_UP_S):
-            await self._shown_calls[tool_use_id].wait()
+            await self._call(tool_use_id).wait()
+
+    def _call(self, tool_use_id: str) -> anyio.Event:
+        shown = self._shown_calls.setdefault(tool_use_id, anyio.Event())
+        if len(self._shown_calls) > MAX_KNOWN_CALLS:
+            del self._shown_calls[next(iter(self._shown_calls))]
+        return shown
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[PromptLine, None]:

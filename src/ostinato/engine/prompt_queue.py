@@ -9,12 +9,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ostinato.engine.option_types import check_uuid
 from ostinato.engine.prompt_text import checked_prompt
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import UsageError
 from ostinato.messages import AttachmentMessage, UserMessage
 from ostinato.records import PromptMode, QueueArrived, QueuePriority, QueueTaken, Record
 from ostinato.submissions import QueuedPrompt
+
+KEPT_ARRIVALS: Final = 1_000
+"""Of texts that left the queue: the places of those that may be given back, and the uuids that nobody may use again."""
 
 _RANK: Final = {"now": 0, "next": 1, "later": 2}
 
@@ -60,6 +64,7 @@ class PromptQueue:
         self._new_uuid = new_uuid
         self._waiting: list[QueuedPrompt] = []
         self._arrival: dict[str, int] = {}
+        self._count = 0
         self._interrupt: Callable[[], None] | None = None
         for prompt in pending:
             self._enter(prompt)
@@ -80,10 +85,11 @@ class PromptQueue:
     ) -> QueuedPrompt:
         """Write the text down and let it wait.
 
-        Raises UsageError (an empty or far too long text, a uuid that was used before) and JournalError; then the text is
+        Raises UsageError (an empty or far too long text, a uuid that waits or waited lately) and JournalError; then the text is
         not in the queue.
         """
         clean = checked_prompt(text)
+        check_uuid(uuid)
         prompt = QueuedPrompt(uuid or self._new_uuid(), clean, priority, self._mode_of(clean))
         if prompt.uuid in self._arrival:
             raise UsageError(
@@ -138,7 +144,7 @@ class PromptQueue:
     def give_back(self, prompts: Sequence[QueuedPrompt]) -> None:
         """They were not sent: put them back to their places."""
         self._waiting.extend(prompts)
-        self._waiting.sort(key=lambda prompt: self._arrival[prompt.uuid])
+        self._waiting.sort(key=lambda prompt: self._arrival.get(prompt.uuid, 0))
 
     def move_to(self, write: Write, pending: Sequence[QueuedPrompt] = ()) -> None:
         """From now on the journal of another session holds the queue; what waits moves along, before what waited there."""
@@ -154,5 +160,12 @@ class PromptQueue:
         """What an earlier run would have carried out, and this one would not, is words; words never become more than that."""
         if prompt.mode != self._mode_of(prompt.text):
             prompt = replace(prompt, mode="prompt")
-        self._arrival[prompt.uuid] = len(self._arrival)
+        self._count += 1
+        self._arrival[prompt.uuid] = self._count
         self._waiting.append(prompt)
+        if len(self._arrival) > len(self._waiting) + 2 * KEPT_ARRIVALS:
+            waiting = {prompt.uuid for prompt in self._waiting}
+            oldest = self._count - KEPT_ARRIVALS
+            self._arrival = {
+                uuid: place for uuid, place in self._arrival.items() if place > oldest or uuid in waiting
+            }

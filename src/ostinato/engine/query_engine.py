@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from ostinato.engine.model_choice import ChosenModel, close_model
+from ostinato.engine.option_types import check_model_name, check_uuid
 from ostinato.engine.options import PermissionMode
 from ostinato.engine.parts import Begun, EngineMaker, Parts
 from ostinato.engine.prompt_queue import ModeOf, PromptQueue
@@ -24,6 +25,7 @@ from ostinato.engine.slash.reply import Leave, NextStep, OpenSession, StartAnew
 from ostinato.engine.submission import Submission, Ways
 from ostinato.engine.talk import Talk, spent_in
 from ostinato.engine.turns import Joined, OwnTurn, StillWaiting, Turns, Withdrawn
+from ostinato.engine.used_uuids import UsedUuids
 from ostinato.errors import UsageError
 from ostinato.events import Event, ModelCost, Result
 from ostinato.history import History
@@ -56,6 +58,7 @@ class QueryEngine:
         self._talk = Talk(maker, self._with_queue(parts), begun.history)
         self._turns = Turns(self.queue)
         self._queue_writer.taken_back = self._turns.withdraw
+        self._used = UsedUuids()
         self._retired: list[ChosenModel] = []
         self._is_closed = False
         # A model and a session that change at once would each bring back what the other has just replaced.
@@ -173,6 +176,7 @@ class QueryEngine:
     async def set_model(self, name: str) -> ModelFacts:
         """From the next query on; what was said stays. Raises ConfigurationError or LocalModelError, and then changes nothing."""
         self._check_open()
+        check_model_name(name)
         async with self._changing:
             chosen = self._talk.maker.choose_model(name)
             try:
@@ -190,6 +194,7 @@ class QueryEngine:
 
     def set_permission_mode(self, mode: PermissionMode) -> None:
         """For the very next decision, in a running query too. Raises UsageError."""
+        self._check_open()
         self._talk.maker.set_permission_mode(mode)
         parts = self._talk.parts
         self._talk.parts = replace(
@@ -321,7 +326,14 @@ class QueryEngine:
             await close_model(self._retired.pop())
 
     def _check_new(self, uuid: str | None) -> None:
-        if uuid is not None and any(message.uuid == uuid for message in self.get_messages()):
+        check_uuid(uuid)
+        if uuid is None:
+            return
+        running = self._talk.running
+        just_written = () if running is None else running.written.records
+        if self._used.has(uuid, self._talk.history) or any(
+            isinstance(record, Message) and record.uuid == uuid for record in just_written
+        ):
             raise UsageError(
                 f"there is a message with the uuid `{uuid}` already", hint="give each message its own"
             )
