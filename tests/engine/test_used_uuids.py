@@ -20,7 +20,8 @@ class Counted(list[Message]):
 
     def __getitem__(self, place: Any) -> Any:
         self.looks += 1
-        return super().__getitem__(place)
+        found: Any = super().__getitem__(place)
+        return found
 
 
 def prompts(*names: str) -> History:
