@@ -2,9 +2,7 @@
 
 from benchmarks.local_judging import Outcome, Task, source, without_blanks
 
-LAST_WORKS = (
-    "from lists import first, last; assert (first([4, 5, 6]), last([4, 5, 6]), last([1])) == (4, 6, 1)"
-)
+EVEN_WORKS = "from parity import half, is_even; assert (is_even(4), is_even(7), half(8)) == (True, False, 4)"
 
 
 def is_deleted(outcome: Outcome) -> bool:
@@ -56,20 +54,20 @@ TASKS = (
         lambda outcome: outcome.says("6", "six") and not outcome.says("25", "3"),
     ),
     Task(
-        "last_item",
-        "The function last in lists.py should return the last item, but it returns another one. Fix it.",
+        "is_even",
+        "The function is_even in parity.py gives the wrong answer. Fix it.",
         {
-            "lists.py": source(
+            "parity.py": source(
                 """
-                def first(items):
-                    return items[0]
+                def half(number):
+                    return number / 2
 
-                def last(items):
-                    return items[1]
+                def is_even(number):
+                    return number % 2 == 1
                 """
             )
         },
-        lambda outcome: outcome.ran("-c", LAST_WORKS) is not None,
+        lambda outcome: outcome.ran("-c", EVEN_WORKS) is not None,
     ),
     Task(
         "delete",
