@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.permissions.gate_calls import bash, file_tool, outcome
 
 from ostinato.permissions.protected_paths import is_protected
 
@@ -32,3 +33,46 @@ def test_a_protected_path_is_named(path: str) -> None:
 )  # fmt: skip
 def test_other_paths_are_free(path: str) -> None:
     assert is_protected(Path(path), home=HOME) is None
+
+
+PROCESS_READERS = [
+    "cat /proc/self/environ",
+    "cat /proc/1/environ",
+    "cat /proc/*/environ",
+    "cat /proc/self/env*",
+    "cat /proc/self/task/1/environ",
+    "cd /proc/self && cat environ",
+    "cat < /proc/self/environ",
+    "grep -r KEY /proc",
+    "rg KEY /proc/self",
+    "cp /proc/self/environ a",
+    "strings /proc/1/environ",
+    "tr a b < /proc/self/environ",
+    "cat /proc/$PPID/environ",
+    "python3 -c \"open('/proc/self/environ')\"",
+]
+
+
+@pytest.mark.parametrize("command", PROCESS_READERS)
+def test_the_environment_of_a_process_is_never_read_without_a_yes(command: str) -> None:
+    for root in (Path("/nowhere/abc"), Path("/")):
+        for mode in ("default", "acceptEdits", "plan", "dontAsk"):
+            for rules in (
+                (),
+                (
+                    "allow Read",
+                    "allow Read(//**)",
+                    "allow Bash(cat:*)",
+                    "allow Bash(python3 *)",
+                    "allow Bash(cd:*)",
+                ),
+            ):
+                assert outcome(bash(command, root), *rules, mode=mode) != "Allow"
+
+
+def test_the_file_tools_are_held_off_as_well() -> None:
+    for rules in ((), ("allow Read",), ("allow Read(//proc/**)",)):
+        assert outcome(file_tool("Read", "/proc/self/environ"), *rules) == "Ask"
+        assert outcome(file_tool("Grep", "/proc/1/environ"), *rules) == "Ask"
+    assert outcome(file_tool("Read", "/proc/cpuinfo"), "allow Read(//proc/**)") == "Allow"
+    assert outcome(bash("cat /proc/cpuinfo"), "allow Read(//proc/**)") == "Allow"

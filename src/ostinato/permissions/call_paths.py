@@ -6,7 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from ostinato.permissions.protected_paths import is_protected
+from ostinato.permissions.protected_paths import (
+    OTHERS_SECRETS,
+    PROCESS_SECRET,
+    is_protected,
+    is_protected_from_reading,
+)
 from ostinato.permissions.rule_matching import fixed_place, path_rule_matches, path_rule_reaches
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.shell_command import Proven
@@ -42,6 +47,24 @@ class CallPaths(msgspec.Struct, frozen=True):
                 if name is not None:
                     return path, name
         return None
+
+    def read_protection(self) -> tuple[Path, str] | None:
+        """The first path that the call may read and that is protected from it."""
+        unknown = (path for effect in self.effects if not effect.is_known for path in effect.mentions)
+        named = ((path, False) for path in (*self.reads(), *unknown))
+        searched = self.call.reads if self.call.tool_name == "Grep" else ()
+        trees = (
+            (path, True) for path in (*searched, *(path for effect in self.effects for path in effect.trees))
+        )
+        for path, is_tree in (*named, *trees):
+            for candidate in (path, *self.targets(path)):
+                name = is_protected_from_reading(candidate, is_tree=is_tree)
+                if name is not None:
+                    return path, name
+        # A word that only running tells, or the text that a program is given, may be such a path as well.
+        is_unknown = any(not effect.is_known for effect in self.effects)
+        spelt = PROCESS_SECRET.search(str(self.call.input.get("command", ""))) if is_unknown else None
+        return None if spelt is None else (Path(spelt[0]), OTHERS_SECRETS)
 
     def rule_covers(self, rule: Rule, path: Path) -> bool:
         """An allow rule must cover the path as written and where it leads; a deny or ask rule, either of them."""

@@ -105,6 +105,10 @@ def _protected(paths: CallPaths) -> Ask | None:
             )
         if not effect.is_known:
             written.extend(effect.mentions)
+    read = paths.read_protection()
+    if read is not None:
+        text = f"`{read[0]}` is protected ({read[1]}) and never read without a yes"
+        return _ask("protected_path", read[1], "protected paths", text)
     found = paths.protection(written)
     if found is None:
         return None

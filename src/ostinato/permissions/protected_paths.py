@@ -4,7 +4,9 @@ Promise: found at any depth, existing or not, in any spelling of case. The calle
 for the path it resolves to.
 """
 
+import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
@@ -44,6 +46,11 @@ FILES: Mapping[str, str] = MappingProxyType(
         names(".envrc .ripgreprc .mcp.json .claude.json .pre-commit-config.yaml"), "tool settings"
     )
 )
+PROCESS_SECRETS = ("environ", "mem")
+PROCESS_SECRET = re.compile(r"/proc/\S*?/(?:environ|mem)\b")
+"""Such a file as it is spelt inside other text."""
+MIN_PARTS_OF_PROCESS_FILE = 3
+OTHERS_SECRETS = "the environment of a process, secrets included"
 GIT_INTERNALS = "git's internals"
 
 
@@ -60,6 +67,24 @@ def is_protected(path: Path, *, home: Path) -> str | None:
         if found is not None:
             return found
     return _protection_in_home(parts, _normal_parts(home))
+
+
+def is_protected_from_reading(path: Path, *, is_tree: bool = False) -> str | None:
+    """The name of the protection, or None. What a process was started with holds the secrets that its children are not given.
+
+    `is_tree`: everything below the path is read, too. A wildcard counts as all that it could stand for.
+    """
+    parts = tuple(part for part in _normal_parts(path) if part != "/")
+    if not parts:
+        return OTHERS_SECRETS if is_tree else None
+    if not fnmatchcase("proc", parts[0]):
+        return None
+    if is_tree and len(parts) < MIN_PARTS_OF_PROCESS_FILE:
+        return OTHERS_SECRETS
+    is_file = len(parts) >= MIN_PARTS_OF_PROCESS_FILE and any(
+        fnmatchcase(name, parts[-1]) for name in PROCESS_SECRETS
+    )
+    return OTHERS_SECRETS if is_file else None
 
 
 def _normal_parts(path: PurePath) -> tuple[str, ...]:

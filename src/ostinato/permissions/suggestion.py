@@ -28,6 +28,8 @@ NESTED = frozenset({"run", "compose", "exec"})
 def suggest_rules(paths: CallPaths, *, is_settled: Callable[[CommandEffects], bool]) -> tuple[str, ...]:
     """Rules, as text for settings, that would allow this call from now on; empty when no honest rule would."""
     call = paths.call
+    if paths.read_protection() is not None:
+        return ()
     if call.shell is not None:
         return () if isinstance(call.shell, Unprovable) else _for_shell(paths, is_settled)
     if paths.protection(paths.writes()) is not None:
