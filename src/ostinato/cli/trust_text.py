@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ostinato.cli.terminal_text import visible
+from ostinato.cli.trust_values import without_secrets
 from ostinato.config.places import MCP_FILE
 from ostinato.config.project_things import Things
 from ostinato.config.read_file import read_settings_file
@@ -51,7 +52,7 @@ def _blocks(waiting: Sequence[Waiting], things: Things, root: Path, max_items: i
 
 def _item(item: WaitingItem, things: Things, root: Path) -> Iterator[str]:
     if item.key:
-        yield f"{_one_line(item.key)} = {_value(item.value)}  ({_one_line(_below(item.file, root))})"
+        yield f"{_one_line(item.key)} = {_value(item.key, item.value)}  ({_one_line(_below(item.file, root))})"
         return
     yield _one_line(item.file)
     if item.file == MCP_FILE:
@@ -66,12 +67,13 @@ def _servers(digests: Mapping[str, str | None], root: Path) -> Iterator[str]:
     answer = read_settings_text(content)
     servers = answer.data.get("mcpServers") if isinstance(answer, Read) else None
     for name, server in servers.items() if is_object(servers) else ():
-        yield f"{_one_line(name)} = {_value(server)}"
+        key = f"mcpServers.{name.replace('.', '_')}"
+        yield f"{_one_line(name)} = {_value(key, server)}"
 
 
-def _value(value: object) -> str:
-    """Whole as far as it can be: what a mask would hide from sight could be the very thing to see."""
-    text = visible(json.dumps(value, ensure_ascii=False)).replace("\n", "⏎")
+def _value(key: str, value: object) -> str:
+    """Whole as far as it can be, secrets aside: what a mask would hide from sight could be the very thing to see."""
+    text = visible(json.dumps(without_secrets(key, value), ensure_ascii=False)).replace("\n", "⏎")
     if len(text) <= MAX_VALUE_CHARACTERS:
         return text
     return f"{text[:MAX_VALUE_CHARACTERS]}… and {len(text) - MAX_VALUE_CHARACTERS:,} more characters"
