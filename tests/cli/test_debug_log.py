@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.cli.command import Desk
 
 from ostinato.cli.debug_request import DebugRequest, debug_request, without_bare_debug
-from ostinato.cli.secret_text import known_secrets, without_secrets
+from ostinato.secret_values import secret_values, without_secrets
 from ostinato.testing import Reply, StrictServer, say
 
 KEY = "sk-ant-api03-abcdefghijklmnop"
@@ -52,7 +52,7 @@ def test_a_bare_flag_takes_no_prompt_for_its_file():
     ],
 )  # fmt: skip
 def test_secrets_are_masked_by_form_by_name_and_by_value(text: str):
-    masked = without_secrets(text, known_secrets({"X_SECRET": "given-by-environment", "HOME": "/home"}))
+    masked = without_secrets(text, secret_values({"X_SECRET": "given-by-environment", "HOME": "/home"}))
     secrets = (KEY, "q8w7e6r5t4", "dXNlcjpw", "abcdefgh12345678", "0123456789", "given-by", "eyJhbG")
     assert not any(secret in masked for secret in secrets)
     assert "[masked]" in masked
@@ -126,5 +126,26 @@ def test_each_value_of_custom_headers_and_each_password_in_an_address_is_known()
         "OTEL_EXPORTER_OTLP_HEADERS": "x-a=otlp-99887766,x-b=otlp-11223344",
         "HTTPS_PROXY": "http://user:gwpassw0rd@proxy:1/",
     }
-    for secret in ("tok-CUSTOM-HDR-99887766", "other-99887766", "otlp-99887766", "otlp-11223344", "gwpassw0rd"):
-        assert secret not in without_secrets(f"the child printed {secret} alone", known_secrets(environment))
+    for secret in (
+        "tok-CUSTOM-HDR-99887766",
+        "other-99887766",
+        "otlp-99887766",
+        "otlp-11223344",
+        "gwpassw0rd",
+    ):
+        assert secret not in without_secrets(f"the child printed {secret} alone", secret_values(environment))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("level", ["user", "project"])
+def test_what_the_settings_give_as_a_secret_is_masked_whether_it_counts_or_not(tmp_path: Path, level: str):
+    desk = Desk(tmp_path)
+    folder = (desk.work if level == "project" else desk.home) / ".claude"
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"env": {"MY_SERVICE_TOKEN": "plain words nobody knows"}}')
+    with StrictServer(Reply(say("the answer"))) as server:
+        desk.url = server.url
+        ended = desk.run("-p", "--debug", "--debug-content", "say plain words nobody knows")
+    assert ended.code == 0
+    assert "message_stop" in ended.err
+    assert "plain words" not in ended.err

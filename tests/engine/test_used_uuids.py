@@ -9,19 +9,18 @@ from hypothesis import strategies as st
 
 from ostinato.engine.used_uuids import UsedUuids
 from ostinato.history import History
-from ostinato.messages import Message, user_prompt
+from ostinato.messages import user_prompt
 from ostinato.records import Retract
 
 
-class Counted(list[Message]):
+class Counted(list[Any]):
     """Counts how often an item is looked at."""
 
     looks = 0
 
     def __getitem__(self, place: Any) -> Any:
         self.looks += 1
-        found: Any = super().__getitem__(place)
-        return found
+        return super().__getitem__(place)
 
 
 def prompts(*names: str) -> History:

@@ -3,15 +3,17 @@
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, TextIO
 
 from ostinato.cli.debug_request import DebugRequest
-from ostinato.cli.secret_text import known_secrets, without_secrets
 from ostinato.cli.terminal_text import visible
+from ostinato.config.shape import is_object
+from ostinato.engine.configuration import Configuration
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
+from ostinato.secret_values import secret_values, usable_secrets, without_secrets
 
 CONTENT_LOGGER: Final = "ostinato.http.content"
 """Where what is said in requests and replies is logged; silent unless it was asked for."""
@@ -26,6 +28,9 @@ class MaskingFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
         self._known = known
 
+    def know(self, more: Iterable[str]) -> None:
+        self._known = usable_secrets((*self._known, *more))
+
     def format(self, record: logging.LogRecord) -> str:
         return visible(without_secrets(super().format(record), self._known))
 
@@ -37,13 +42,31 @@ def start_log(request: DebugRequest, environment: Mapping[str, str]) -> None:
         if request.file
         else logging.StreamHandler(sys.stderr)
     )
-    handler.setFormatter(MaskingFormatter(known_secrets(environment)))
+    handler.setFormatter(MaskingFormatter(secret_values(environment)))
     for name in LOGGED:
         logger = logging.getLogger(name)
         logger.setLevel(logging.DEBUG)
         logger.addHandler(handler)
     logging.getLogger(CONTENT_LOGGER).setLevel(logging.DEBUG if request.has_content else logging.CRITICAL)
     logging.raiseExceptions = False  # a log that cannot be written must not write to standard error about it
+
+
+def mask_settings(configuration: Configuration) -> None:
+    """Mask what the settings' `env` holds as well, of every file that was read, whether it counts or not."""
+    found = configuration.found
+    if found is None:
+        return
+    environments = (document.data.get("env") for document in found.loaded.documents)
+    secrets = [
+        secret for given in environments if is_object(given) for secret in secret_values(_texts(given))
+    ]
+    for handler in logging.getLogger(LOGGED[0]).handlers:
+        if isinstance(handler.formatter, MaskingFormatter):
+            handler.formatter.know(secrets)
+
+
+def _texts(given: Mapping[str, object]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if isinstance(value, str)}
 
 
 def _opened(name: str, home: Path | None) -> TextIO:

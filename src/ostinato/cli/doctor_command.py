@@ -15,7 +15,6 @@ from ostinato.cli.doctor.kept_checks import data_checks, session_checks, setting
 from ostinato.cli.doctor.machine import program_checks, sandbox_checks, terminal_checks, tool_checks
 from ostinato.cli.doctor.reach_checks import key_checks, model_checks, proxy_checks
 from ostinato.cli.exit_codes import DONE, FAILED
-from ostinato.cli.secret_text import known_secrets, without_secrets
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
 from ostinato.cli.terminal_text import visible
@@ -24,6 +23,7 @@ from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import OstinatoError
 from ostinato.home_folder import NO_HOME
 from ostinato.journal.places import data_root
+from ostinato.secret_values import secret_values, without_secrets
 
 MARKS: Final[Mapping[str, str]] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 
@@ -63,7 +63,7 @@ async def _look(model: str | None, environment: Mapping[str, str]) -> list[Check
         *session_checks(root),
         *settings_checks(configuration),
     ]
-    known = known_secrets(counting)
+    known = secret_values(counting)
     return [_shown(check, known) for check in checks]
 
 

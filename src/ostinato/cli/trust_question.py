@@ -4,6 +4,7 @@ Only a whole typed line that says yes is a yes; with a no the conversation works
 """
 
 import contextlib
+import logging
 import os
 import termios
 from typing import Final
@@ -20,21 +21,35 @@ _CHUNK_BYTES: Final = 4_096
 
 def accepted_by_flag(options: Options) -> Options:
     """`--trust`: a yes to what lies there now, kept for the next time. Raises ConfigurationError for what cannot be read."""
-    if not options.trust:
+    if not options.trust and not _is_logged():
         return options
-    configuration = read_configuration(options)
-    record(configuration)
+    configuration = _configuration(options)
+    if options.trust:
+        record(configuration)
     return replace(options, configuration=configuration)
 
 
 def asked_for_trust(options: Options) -> Options:
     """Ask the person at the terminal, if there is anything to ask; the options with the answer in them."""
-    configuration = read_configuration(options)
+    configuration = _configuration(options)
     if options.trust:
         record(configuration)
     elif configuration.waiting():
         configuration = _asked(configuration)
     return replace(options, configuration=configuration)
+
+
+def _configuration(options: Options) -> Configuration:
+    configuration = read_configuration(options)
+    if _is_logged():
+        from ostinato.cli.debug_log import mask_settings  # ruff: ignore[import-outside-top-level] - loads only for those who look
+
+        mask_settings(configuration)
+    return configuration
+
+
+def _is_logged() -> bool:
+    return logging.getLogger("ostinato").isEnabledFor(logging.DEBUG)
 
 
 def record(configuration: Configuration) -> bool:

@@ -15,22 +15,12 @@ from ostinato.config.merge import Document, leaves, merge
 from ostinato.config.read_file import read_settings_file
 from ostinato.config.shape import Fields, is_list, is_object
 from ostinato.config.source import Problem, Sourced
+from ostinato.secret_values import may_be_secret
 
 HIDDEN: Final = "(hidden)"
 
 Use: TypeAlias = Literal["yes", "not yet", "unknown"]
 
-_SECRET_NAME: Final = re.compile(
-    r"key(?!board)|token|secret|passw|passphrase|credential|auth(?!or)|bearer|cookie|private|signature|dsn|pwd",
-    re.IGNORECASE,
-)
-_SECRET_VALUE: Final = re.compile(
-    r"\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[a-z]|hf|npm|pypi)[-_][A-Za-z0-9_-]{8,}"
-    r"|\bAKIA[A-Z0-9]{12,}|\beyJ[A-Za-z0-9_-]{10,}|-----BEGIN|\b(?:bearer|basic)\s+\S{8,}"
-    r"|://[^/\s:@]*:[^/\s@]+@|\b(?:api[-_]?key|token|secret|password)=\S+",
-    re.IGNORECASE,
-)
-_LONG: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=~.-]{32,}")
 _NOT_SECRET: Final = frozenset({"apiKeyHelper"})
 _ENDS_WITH_PLACE: Final = re.compile(r"\[\d+\]$")
 
@@ -227,6 +217,4 @@ def _without_secrets(key: str, value: object) -> object:
         return [_without_secrets(key, part) for part in value]
     if not isinstance(value, str):
         return value
-    if name not in _NOT_SECRET and _SECRET_NAME.search(key):
-        return HIDDEN
-    return HIDDEN if _SECRET_VALUE.search(value) or _LONG.fullmatch(value) else value
+    return HIDDEN if may_be_secret("" if name in _NOT_SECRET else key, value) else value
