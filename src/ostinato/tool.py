@@ -5,14 +5,12 @@ A call ends in exactly one `ToolOutcome`; a tool may raise anything, the executo
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
+from ostinato.call_ports import Abort, FileState, Workspace
 from ostinato.messages import ResultBlock
-
-if TYPE_CHECKING:
-    from ostinato.ports import Abort, FileState, Workspace
 
 InterruptBehaviour = Literal["cancel", "block"]
 """What happens to a running call when the user sends a new message: `cancel` ends it, `block` lets it finish."""
@@ -47,9 +45,9 @@ class ToolContext(msgspec.Struct, frozen=True):
     """
 
     tool_use_id: str
-    workspace: "Workspace"
-    files: "FileState"
-    abort: "Abort"
+    workspace: Workspace
+    files: FileState
+    abort: Abort
     progress: Callable[[str], None]
     forgiving_edit: bool = False
     is_hidden: Callable[[Path], bool] = hides_nothing
@@ -70,7 +68,7 @@ def failure(text: str) -> ToolOutcome:
 
 
 CallTool = Callable[[Mapping[str, Any], ToolContext], Awaitable[ToolOutcome | str]]
-ReadAccess = Callable[[Mapping[str, Any], "Workspace"], Access]
+ReadAccess = Callable[[Mapping[str, Any], Workspace], Access]
 CheckInput = Callable[[Mapping[str, Any]], str | None]
 
 

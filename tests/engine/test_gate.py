@@ -8,7 +8,7 @@ import pytest
 
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
-from ostinato.events import ToolEnd, UserEvent
+from ostinato.events import Result, ToolEnd
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, terminal
 
 CHANGED: list[tuple[str, Mapping[str, Any], str]] = [
@@ -38,16 +38,33 @@ async def test_an_input_that_the_caller_changed_must_pass_the_deny_rules(
     assert [event.outcome for event in events if isinstance(event, ToolEnd)] == [outcome]
 
 
-NONSENSE = [None, True, "allow", Allow, Deny(cast("str", None)), Deny(cast("str", b"no"))]
+NONSENSE = [
+    None,
+    True,
+    "allow",
+    Allow,
+    Deny(cast("str", None)),
+    Deny(cast("str", b"no")),
+    Allow(cast("dict[str, Any]", "input")),
+    Allow(remember=("Bash",)),
+    ValueError("broken"),
+]
 
 
-@pytest.mark.parametrize("answer", NONSENSE, ids=["None", "True", "text", "a class", "no text", "bytes"])
+@pytest.mark.parametrize(
+    "answer",
+    NONSENSE,
+    ids=["None", "True", "text", "a class", "no text", "bytes", "no input", "not suggested", "raises"],
+)
 async def test_an_answer_of_the_caller_that_is_neither_yes_nor_no_runs_nothing_and_ends_nothing(
     tmp_path: Path, answer: Any
 ):
     async def says(_asked: PermissionAsked) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
+    told: list[str] = []
     model = ScriptedModel(Reply(call("Bash", "t1", command="touch x")), Reply(say("ok")))
     chosen = Options(
         cwd=tmp_path,
@@ -55,13 +72,14 @@ async def test_an_answer_of_the_caller_that_is_neither_yes_nor_no_runs_nothing_a
         tools=[fake_tool("Bash")],
         environment={"HOME": str(tmp_path)},
         can_use_tool=says,
+        on_notice=told.append,
     )
     async with open_engine(chosen) as engine:
         events = [event async for event in engine.submit_message("go")]
     assert [event.outcome for event in events if isinstance(event, ToolEnd)] == ["denied"]
     assert terminal(events).reason == "completed"
-    results = [event.message.content[0] for event in events if isinstance(event, UserEvent)]
-    assert ["Allow or Deny" in str(result) for result in results] == [True]
+    denials = [denial.reason for event in events if isinstance(event, Result) for denial in event.denials]
+    assert ["can_use_tool" in reason for reason in (*denials, *told)] == [True, True]
 
 
 WAYS_HOME: list[tuple[str, Mapping[str, Any]]] = [

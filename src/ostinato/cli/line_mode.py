@@ -34,6 +34,7 @@ from ostinato.cli.terminal_text import one_line, visible
 from ostinato.cli.transcript import Transcript
 from ostinato.cli.trust_question import asked_for_trust
 from ostinato.engine.assemble import open_engine
+from ostinato.engine.configuration import given_configuration
 from ostinato.engine.options import Options
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.slash.command_list import list_commands
@@ -76,14 +77,14 @@ async def _converse(
     )
     work = RunningWork(transcript, paint, signals, modes, time.monotonic)
     listing, home = PathListing(work.workspace), home_of(os.environ)
-    completer = LineCompleter(listing, partial(_commands, options), options.cwd, home)
+    completer = LineCompleter(listing, partial(_commands, options), Path(options.cwd), home)
     line = _prompt_line(options, outbox, modes, work, completer, has_colours=has_colours)
     signals.stop_with(lambda: line.stop_for(modes.suspend))
     screen = Screen(outbox, line)
     asking = replace(
         options,
         shell_lines=True,
-        can_use_tool=PermissionQuestion(screen, options.cwd, home),
+        can_use_tool=PermissionQuestion(screen, Path(options.cwd), home),
         on_notice=partial(_notice, line, transcript),
     )
     async with open_engine(asking) as engine:
@@ -130,7 +131,7 @@ def _prompt_line(
 
 def _commands(options: Options) -> list[NamedCommand]:
     """What can be typed behind a slash. Blocking."""
-    configuration = options.configuration
+    configuration = given_configuration(options)
     if configuration is None:
         return []
     places = configuration.places

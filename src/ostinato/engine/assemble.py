@@ -14,12 +14,20 @@ from msgspec.structs import replace
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
-from ostinato.engine.configuration import Configuration, InEffect, find_configuration, in_effect, started_with
+from ostinato.engine.configuration import (
+    Configuration,
+    InEffect,
+    find_configuration,
+    given_configuration,
+    in_effect,
+    started_with,
+)
 from ostinato.engine.fallback_models import open_fallbacks
 from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
+from ostinato.engine.option_types import usable_options
 from ostinato.engine.options import Options, PermissionMode
 from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt import system_blocks
@@ -99,7 +107,8 @@ class _Ground(msgspec.Struct, frozen=True):
 
 async def _ground(options: Options) -> _Ground:
     check_options(options)
-    configuration = options.configuration or await find_configuration(options)
+    options = usable_options(options)
+    configuration = given_configuration(options) or await find_configuration(options)
     effect = in_effect(options, configuration)
     options = effect.options
     environment = dict(started_with(options))

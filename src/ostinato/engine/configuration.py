@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from ostinato.config.places import LOCAL_FILE, Places, find_project_root, is_anything_there
 from ostinato.engine.gate import RuleKeeper
-from ostinato.engine.options import ALL_SETTING_SOURCES, Options
+from ostinato.engine.option_types import shown
+from ostinato.engine.options import ALL_SETTING_SOURCES, Options, SettingsRead
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
@@ -28,7 +29,7 @@ MODEL_VARIABLES: Final = ("OSTINATO_MODEL", "ANTHROPIC_MODEL")
 MAX_TURNS_VARIABLE: Final = "OSTINATO_MAX_TURNS"
 
 
-class Configuration(msgspec.Struct, frozen=True):
+class Configuration(SettingsRead, frozen=True):
     """What was read. `found` None: there is no settings file and nothing to trust. `home` and the folders of `places` come from
     the environment the program was started with, never from settings.
     """
@@ -70,6 +71,14 @@ def read_configuration(options: Options) -> Configuration:
     """
     configuration = _bare(options)
     return _filled(options, configuration) if _is_anything_there(options, configuration) else configuration
+
+
+def given_configuration(options: Options) -> Configuration | None:
+    """What was read before. Raises UsageError for what `read_configuration` did not make."""
+    given = options.configuration
+    if given is None or isinstance(given, Configuration):
+        return given
+    raise UsageError(f"`configuration` is {shown(given)}", hint="it takes what `read_configuration` returned")
 
 
 async def find_configuration(options: Options) -> Configuration:

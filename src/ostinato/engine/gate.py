@@ -14,6 +14,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from ostinato.engine.option_checks import check_mode, no_bypass
+from ostinato.engine.option_types import shown, shown_text
 from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
@@ -137,16 +138,32 @@ class Gate:
         asked = PermissionAsked(
             query.tool.name, query.tool_use_id, query.input, verdict.reason.text, verdict.suggestions, file
         )
-        answer: object = await self._can_use_tool(asked)
+        try:
+            return await self._answered(query, asked, await self._can_use_tool(asked))
+        except Exception as error:  # ruff: ignore[blind-except] - whatever a caller's own code raises
+            return self._without_answer(asked, error)
+
+    async def _answered(
+        self, query: PermissionQuery, asked: PermissionAsked, answer: object
+    ) -> Allowed | Denied:
         match answer:
-            case CallerAllows():
+            case CallerAllows(updated_input=None | Mapping()):
                 await self._remember(asked, answer)
                 return await self._allowed_by_caller(query, answer)
             case CallerDenies(message=str()):
                 denied = DecisionReason("can_use_tool", "caller", "the caller denied it")
                 return Denied(denied, answer.message, interrupt=answer.interrupt)
             case _:
-                raise TypeError(f"`can_use_tool` must return Allow or Deny with a text, not {answer!r}")
+                raise TypeError(f"it returned {shown(answer)}, but neither Allow nor Deny with a text")
+
+    def _without_answer(self, asked: PermissionAsked, error: Exception) -> Denied:
+        """A no, for nobody said yes; the program's author hears what is wrong, and so does whoever reads the result."""
+        what = f"`can_use_tool` gave no answer: {type(error).__name__}: {shown_text(error)}"
+        self._tell(f"the call of {asked.tool_name} is denied, for {what}")
+        message = (
+            "The call was not run: the program that should say yes or no failed. Try nothing else for it."
+        )
+        return Denied(DecisionReason("can_use_tool", "caller", what), message)
 
     async def _allowed_by_caller(self, query: PermissionQuery, answer: CallerAllows) -> Allowed | Denied:
         """The caller answers for what was asked; an input of its own must pass the deny rules like any other."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -13,9 +13,6 @@ from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
 from ostinato.tool_hooks import AfterTool
-
-if TYPE_CHECKING:
-    from ostinato.engine.configuration import Configuration
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 PERMISSION_MODES: tuple[PermissionMode, ...] = (
@@ -77,6 +74,10 @@ SettingSource = Literal["user", "project", "local"]
 ALL_SETTING_SOURCES: tuple[SettingSource, ...] = ("user", "project", "local")
 
 
+class SettingsRead(msgspec.Struct, frozen=True):
+    """What `read_configuration` read, for `Options.configuration`: a `Configuration`, and nothing else."""
+
+
 def tells_nobody(_sentence: str) -> None:
     """For who has no use for sentences to the user."""
 
@@ -103,7 +104,7 @@ class Options(msgspec.Struct, frozen=True):
     the user's own command, run without a question unless a rule denies it; only for where a person types it.
     """
 
-    cwd: Path = msgspec.field(default_factory=Path.cwd)
+    cwd: str | Path = msgspec.field(default_factory=Path.cwd)
     model: str | Model | None = None
     tools: Sequence[Tool] | None = None
     extra_tools: Sequence[Tool] = ()
@@ -117,11 +118,11 @@ class Options(msgspec.Struct, frozen=True):
     permission_mode: PermissionMode | None = None
     allowed_tools: Sequence[str] = ()
     disallowed_tools: Sequence[str] = ()
-    add_dirs: Sequence[Path] = ()
+    add_dirs: Sequence[str | Path] = ()
     settings: str | Path | Mapping[str, Any] | None = None
     setting_sources: Sequence[SettingSource] = ()
     trust: bool = False
-    configuration: "Configuration | None" = None
+    configuration: SettingsRead | None = None
     resume: str | None = None
     continue_session: bool = False
     session_id: str | None = None
@@ -166,7 +167,7 @@ class QueryOptions(TypedDict, total=False):
     settings: str | Path | Mapping[str, Any] | None
     setting_sources: Sequence[SettingSource]
     trust: bool
-    configuration: "Configuration | None"
+    configuration: SettingsRead | None
     resume: str | None
     continue_session: bool
     session_id: str | None

@@ -3,6 +3,7 @@
 from typing import Final
 
 from ostinato.codec import sanitise
+from ostinato.engine.option_types import is_text, shown
 from ostinato.errors import UsageError
 
 MAX_PROMPT_CHARACTERS: Final = 10_000_000
@@ -10,6 +11,8 @@ MAX_PROMPT_CHARACTERS: Final = 10_000_000
 
 def checked_prompt(text: str) -> str:
     """The text as it may be written and sent. Raises UsageError."""
+    if not is_text(text):
+        raise UsageError(f"the prompt is {shown(text)}", hint="it takes a text")
     clean = sanitise(text)
     if not clean.strip():
         raise UsageError("the prompt is empty", hint="say what should be done")

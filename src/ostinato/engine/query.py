@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
-from pathlib import Path
 from typing import Any, Unpack
 
 import anyio
@@ -80,13 +79,8 @@ async def _collected(prompt: str, options: QueryOptions) -> QueryResult:
 
 
 def options_from(given: QueryOptions) -> Options:
-    """Options from keyword arguments; paths may be strings."""
-    changed: dict[str, Any] = dict(given)
-    if "cwd" in changed:
-        changed["cwd"] = Path(changed["cwd"])
-    if "add_dirs" in changed and not isinstance(changed["add_dirs"], str):
-        changed["add_dirs"] = tuple(Path(folder) for folder in changed["add_dirs"])
-    return Options(**_known(changed))
+    """Options from keyword arguments. Raises TypeError for one that there is not."""
+    return Options(**dict(_known(given)))
 
 
 def _known(given: Mapping[str, Any]) -> Mapping[str, Any]:

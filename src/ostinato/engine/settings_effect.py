@@ -135,7 +135,7 @@ def _folders(
 ) -> Iterator[Path]:
     for sourced in permissions.additional_directories:
         is_projects = sourced.origin.source.level in PROJECT_LEVELS
-        start = around.project_root if is_projects else options.cwd
+        start = around.project_root if is_projects else Path(options.cwd)
         folder = _below(sourced.value, start, around.home)
         if folder is not None and os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK):
             yield folder

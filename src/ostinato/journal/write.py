@@ -14,6 +14,7 @@ from ostinato.codec import (
     Envelope,
     ForeignLine,
     SealedLine,
+    Unknown,
     decode_line,
     encode,
     encode_line,
@@ -118,6 +119,7 @@ class SessionWriter:
     def _sealed(self, record: Record) -> bytes:
         try:
             line = encode_line(record, self._envelope(), self._chain.last)
+            _require_readable(line)
             if len(line) <= side_files.MAX_LINE_BYTES:
                 return line
             whole = encode(record)
@@ -153,3 +155,10 @@ class SessionWriter:
         data = encode(line)
         self._file.append(data + b"\n")
         self._take_in(decode_line(data))
+
+
+def _require_readable(line: bytes) -> None:
+    """One record that cannot be read again would lock the user out of the whole session. Raises ValueError."""
+    found = decode_line(line.rstrip(b"\n"))
+    if not isinstance(found, SealedLine) or isinstance(found.record, Unknown):
+        raise ValueError("a record holds a value of a kind that could not be read again")

@@ -1,0 +1,85 @@
+"""What a running tool call may use: the working folder, the files that were seen, the signal to stop.
+
+They stand apart from `ports.py` because a tool's own context names them; others take them from there.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from ostinato.processes import ProcessResult
+from ostinato.submissions import AbortReason
+
+
+class Abort(Protocol):
+    """One abort signal for a query: model call and tools."""
+
+    @property
+    def reason(self) -> AbortReason | None:
+        """None until aborted."""
+        ...
+
+    def abort(self, reason: AbortReason) -> None:
+        """Ask everything that runs for this query to end; the first reason stays."""
+        ...
+
+    def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back synchronously on abort (at once if already aborted); returns how to unsubscribe."""
+        ...
+
+
+class Workspace(Protocol):
+    """Files and processes as tools may use them."""
+
+    @property
+    def cwd(self) -> Path: ...
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders the agent works in, resolved; `cwd` is inside the first."""
+        ...
+
+    def resolve(self, path: str) -> Path:
+        """Absolute, symlinks resolved. Raises UsageError for what cannot be a path."""
+        ...
+
+    def is_inside(self, path: Path) -> bool:
+        """Whether the resolved path is in one of the roots, compared by components."""
+        ...
+
+    async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
+        """A regular file's bytes. Raises OSError, or UsageError for what is no regular file."""
+        ...
+
+    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
+        """Put `data` in place atomically; `expected` is the hash it must still have. Returns the new hash."""
+        ...
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        separate_stderr: bool = False,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        """A child in `cwd` with its whole tree; ended on timeout and on cancellation."""
+        ...
+
+
+class SeenFile(msgspec.Struct, frozen=True):
+    """A file as the model last saw it: `content_hash` is the SHA-256 of its bytes. `is_partial`: only a range was read."""
+
+    content_hash: str
+    is_partial: bool = False
+
+
+class FileState(Protocol):
+    """Which files this conversation has seen: the right to edit, and the proof that nothing changed since."""
+
+    def get(self, path: Path) -> SeenFile | None: ...
+
+    def put(self, path: Path, seen: SeenFile) -> None: ...
