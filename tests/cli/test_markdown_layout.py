@@ -133,3 +133,24 @@ def test_code_is_shown_as_written_whatever_its_language_is_called(language: str)
     source = "a  b\n\n\tc[0]\n" + "x" * 3_000
     lines = COLOUR.sub("", shown(source, 20, has_colour=True, language=language)).split("\n")
     assert [line.expandtabs(8).strip() for line in lines] == ["a  b", "", "c[0]", "x" * 3_000, ""]
+
+
+DEEP = ["- ", "1. ", "> ", "> - "]
+
+
+@pytest.mark.parametrize("mark", DEEP)
+@pytest.mark.parametrize("depth", [1, 5, 9, 10, 11, 20, 29, 30, 31, 58, 59, 60, 61, 90, 400])
+def test_nothing_of_a_text_is_lost_however_deep_it_nests(mark: str, depth: int):
+    is_quote = ">" in mark
+    lines = [
+        (mark * level if is_quote else " " * (len(mark) * level)) + f"{mark}level{level}."
+        for level in range(depth)
+    ]
+    text = "\n".join([*lines, "", "END and the rest", "", "```", "code", "```", "", "LAST"])
+    pieces = MarkdownPieces()
+    out = "".join(
+        shown(piece.source, language=piece.language) for piece in (*pieces.feed(text), *pieces.end())
+    )
+    flat = "".join(out.split())
+    assert all(f"level{level}." in flat for level in range(depth))
+    assert [word in flat for word in ("ENDandtherest", "code", "LAST")] == [True, True, True]

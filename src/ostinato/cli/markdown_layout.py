@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ostinato.cli.markdown_inline import inline_text
-from ostinato.cli.markdown_pieces import Piece, markdown_parser
+from ostinato.cli.markdown_pieces import Piece, is_too_deep, markdown_parser
 from ostinato.cli.terminal_text import terminal_text
 
 MIN_COLUMNS: Final = 12
@@ -71,6 +71,8 @@ class MarkdownLayout:
         if piece.language is not None:
             return self._code(piece.source, piece.language, piece.before)
         tokens = self._markdown.parse(piece.source)
+        if is_too_deep(tokens):
+            return [Text(line) for line in terminal_text(piece.source.removesuffix("\n")).split("\n")]
         return list(self._blocks(tokens, max(columns, MIN_COLUMNS), number=piece.number))
 
     def _written(self, line: Text) -> str:

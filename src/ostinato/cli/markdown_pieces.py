@@ -5,6 +5,7 @@ together gives the text again, but for empty lines between blocks.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -19,6 +20,9 @@ MAX_CONTEXT_LINES: Final = 60
 
 _CHEAP_CHARACTERS: Final = 2_000
 """An open block up to this size is looked at after every line; a larger one only when it grew by a quarter."""
+
+MAX_NESTING: Final = 60
+"""Levels of lists and quotations that are laid out; a list takes two. What is deeper is shown as it was written."""
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)")
 
@@ -101,7 +105,10 @@ class MarkdownPieces:
 
     def _opens_fence(self) -> bool:
         """Whether the last line begins a code block of its own, and not one inside a list or a quotation."""
-        blocks = _top_blocks(self._markdown.parse(self._open))
+        tokens = self._markdown.parse(self._open)
+        if is_too_deep(tokens):
+            return False
+        blocks = _top_blocks(tokens)
         lines = self._open.count("\n")
         return bool(blocks) and blocks[-1].type == "fence" and blocks[-1].map == [lines - 1, lines]
 
@@ -125,6 +132,8 @@ class MarkdownPieces:
     def _cuts(self, source: str) -> "list[_Cut]":
         lines = _lines(source)
         tokens = self._markdown.parse(source)
+        if is_too_deep(tokens):  # where its blocks end is not known: the rest of the text is one
+            return [_Cut(0)]
         cuts: list[_Cut] = []
         for token in _top_blocks(tokens):
             start = token.map[0] if token.map else 0
@@ -207,7 +216,13 @@ class _Fence:
 
 def markdown_parser() -> MarkdownIt:
     """CommonMark with tables and strikethrough. HTML and reference definitions are text, so that nothing said is left out."""
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("reference")
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    return markdown.enable(["table", "strikethrough"]).disable("reference")
+
+
+def is_too_deep(tokens: Sequence[Token]) -> bool:
+    """Whether the parser gave up: below its deepest level it leaves out what it would have to read."""
+    return any(token.nesting > 0 and token.level >= MAX_NESTING - 1 for token in tokens)
 
 
 def _top_blocks(tokens: list[Token]) -> list[Token]:
