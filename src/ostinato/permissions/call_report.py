@@ -10,6 +10,7 @@ from typing import Literal, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.allowance import Allowance, covering_command_rules, settling_rules
 from ostinato.permissions.call_paths import CallPaths, paths_of
 from ostinato.permissions.decision import decide_paths
@@ -18,7 +19,7 @@ from ostinato.permissions.rule_matching import covers_paths_of, name_matches
 from ostinato.permissions.rules import Behaviour, Rule
 from ostinato.permissions.shell_command import Proven, Redirect, Unprovable
 from ostinato.permissions.shell_effects import CommandEffects, Folders, reached_folders
-from ostinato.permissions.verdict import Allow, Ask, CallFacts, DecisionReason, Deny, Mode, Policy, Verdict
+from ostinato.permissions.verdict import Allow, Ask, CallFacts, DecisionReason, Deny, Policy, Verdict
 
 Outcome = Literal["allow", "deny", "ask"]
 
@@ -71,7 +72,7 @@ class CallReport(msgspec.Struct, frozen=True):
     """
 
     tool_name: str
-    mode: Mode
+    mode: PermissionMode
     outcome: Outcome
     reason: DecisionReason
     suggestions: tuple[str, ...] = ()

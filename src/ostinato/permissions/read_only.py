@@ -17,6 +17,9 @@ Paths = tuple[str, ...]
 WRAPPERS = frozenset({"timeout", "time", "nice", "stdbuf", "command", "builtin", "xargs"})
 HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 """Redirections to these write no file."""
+FILE_TESTS = frozenset(f"-{letter}" for letter in "abcdefghkprsuwxGLNOS")
+"""Of `test`. `-a` and `-o` also stand between two tests: then the word behind is taken for a path, which is one too many."""
+FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
 FIND_TESTS = frozenset(
     {
         "-name",
@@ -150,11 +153,7 @@ def _paths_of_program(name: str, command: SimpleCommand) -> Paths | None:
         case "find":
             return _paths_of_find(command)
         case "test" | "[":
-            return (
-                ()
-                if None not in command.argv and "-v" not in command.argv and "-R" not in command.argv
-                else None
-            )
+            return _paths_of_test(command)
         case "echo":
             return ()
         case "printf":
@@ -187,6 +186,21 @@ def _paths_of_form(name: str, command: SimpleCommand) -> Paths | None:
 def _behind_pattern(arguments: Arguments, pattern_options: frozenset[str]) -> Paths:
     has_pattern = bool(arguments.option_names() & pattern_options)
     return arguments.operands if has_pattern else arguments.operands[1:]
+
+
+def _paths_of_test(command: SimpleCommand) -> Paths | None:
+    """The files it asks about: what it says of them is read."""
+    words = tuple(word for word in command.argv[1:] if word is not None)
+    if len(words) + 1 != len(command.argv) or {"-v", "-R"} & set(words):
+        return None
+    found: list[str] = []
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else ""
+        if word in FILE_TESTS and before not in FILE_COMPARISONS:
+            found += words[index + 1 : index + 2]
+        elif word in FILE_COMPARISONS:
+            found += words[max(0, index - 1) : index] + words[index + 1 : index + 2]
+    return tuple(found)
 
 
 def _paths_of_find(command: SimpleCommand) -> Paths | None:

@@ -20,6 +20,7 @@ from ostinato.permissions.rules import PATH_TOOLS, Rule
 from ostinato.permissions.shell_command import Unprovable
 from ostinato.permissions.shell_effects import CommandEffects
 from ostinato.permissions.verdict import Ask, DecisionReason, Deny
+from ostinato.permissions.wrappers import reads_its_program
 
 Hit = Literal["yes", "maybe", "no"]
 
@@ -68,7 +69,8 @@ def _hit_by_path(rule: Rule, paths: CallPaths) -> Hit:
     shown = [path for effect in paths.effects for path in effect.kept] if rule.tool == "Read" else []
     if any(paths.rule_covers(rule, path) for path in (*touched, *shown)):
         return "yes"
-    if isinstance(paths.call.shell, Unprovable):
+    is_fed = any(reads_its_program(link) for effect in paths.effects for link in effect.chain)
+    if isinstance(paths.call.shell, Unprovable) or is_fed:
         return "maybe" if _names_it(rule, _text(paths)) else "no"
     # Where a path leads is unknown (a wildcard in a folder's name), or the program's use of its words is.
     if any(not paths.targets(path) for path in touched):
@@ -117,6 +119,8 @@ def _hit_by_command(rule: Rule, paths: CallPaths) -> Hit:
     links = [link for effect in paths.effects for link in effect.chain]
     if any(command_matches(rule, link) for link in links):
         return "yes"
+    if any(reads_its_program(link) for link in links):
+        return "maybe"  # what it gets may be any command, and this one too
     is_unclear = any(effect.problem for effect in paths.effects) and raw_text_matches(rule, _text(paths))
     return "maybe" if is_unclear or any(command_may_match(rule, link) for link in links) else "no"
 

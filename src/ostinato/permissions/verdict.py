@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.shell_command import ShellReading
 
-Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 ReasonKind = Literal["rule", "mode", "protected_path", "read_only", "outside", "unprovable", "no_rule"]
 
 
@@ -45,7 +45,7 @@ class CallFacts(msgspec.Struct, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    mode: Mode = "default"
+    mode: PermissionMode = "default"
     rules: tuple[Rule, ...] = ()
 
 

@@ -3,6 +3,8 @@
 Promise: a wrapper whose own words are not understood gives `Unprovable`; it never hides the program inside.
 """
 
+import re
+
 import msgspec
 from msgspec.structs import replace
 
@@ -12,6 +14,7 @@ from ostinato.permissions.shell_reader import read_command
 
 Words = tuple[str | None, ...]
 MAX_WRAPPERS = 10
+INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node|php|lua|tclsh|deno|bun)[0-9.]*")
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 TRANSPARENT = frozenset({
     "timeout",
@@ -110,7 +113,8 @@ def _run_directly_by(command: SimpleCommand) -> tuple[SimpleCommand, ...] | Unpr
         return ()
     name = program_name(command.argv[0])
     if name in SHELLS:
-        return _run_by_shell(name, command.argv)
+        fed = _run_by_fed_shell(command)
+        return _run_by_shell(name, command.argv) if fed is None else fed
     if name in {"find", "fd", "fdfind"}:
         return _run_by_find(command.argv)
     form = FORMS.get(name)
@@ -204,6 +208,31 @@ def _option_width(form: WrapperForm, word: str) -> int | None:
         if letter not in form.flags:
             return None
     return 1
+
+
+def reads_its_program(command: SimpleCommand) -> bool:
+    """Whether an interpreter runs what comes to its standard input: by a pipe, a here-document or a here-string."""
+    if not command.argv or command.argv[0] is None:
+        return False
+    name = program_name(command.argv[0])
+    is_shell = name in SHELLS
+    if not is_shell and not INTERPRETER.fullmatch(name):
+        return False
+    words = command.argv[1:]
+    if {"--version", "--help", "-V"} & set(words):
+        return False
+    if is_shell and any(word is not None and re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*", word) for word in words):
+        return True
+    operands = tuple(word for word in words if word is None or word == "-" or not word.startswith(("-", "+")))
+    return not operands or operands[0] in {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
+
+
+def _run_by_fed_shell(command: SimpleCommand) -> tuple[SimpleCommand, ...] | Unprovable | None:
+    """What a shell runs that gets its text as a here-string; None when it gets none, or nobody knows the text."""
+    texts = [redirect.target for redirect in command.redirects if redirect.operator == "<<<"]
+    if not texts or texts[-1] is None or not reads_its_program(command):
+        return None
+    return _run_text(texts[-1])
 
 
 def _run_by_shell(name: str, argv: Words) -> tuple[SimpleCommand, ...] | Unprovable:
