@@ -15,6 +15,7 @@ from ostinato.call_ports import SeenFile as SeenFile
 from ostinato.call_ports import Workspace as Workspace
 from ostinato.events import AnyModelEvent
 from ostinato.messages import AssistantBlock, Message, UserBlock
+from ostinato.option_values import Effort
 from ostinato.records import Record
 from ostinato.tool import Tool, hides_nothing
 
@@ -75,9 +76,6 @@ class ToolSchema(msgspec.Struct, frozen=True):
     description: str
     input_schema: Mapping[str, Any]
     flat_parameters: tuple[str, ...] = ()
-
-
-Effort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
 class Thinking(msgspec.Struct, frozen=True):

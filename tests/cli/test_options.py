@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.cli.command import FORMATS, MODES
+from ostinato.cli.command import FORMATS
 from ostinato.cli.flags import Flags
 from ostinato.cli.options import options_from, split_rules
 from ostinato.cli.prompt_input import read_prompt
-from ostinato.engine.options import PERMISSION_MODES
 from ostinato.errors import UsageError
 
 
@@ -29,8 +28,7 @@ def test_rules_are_split_outside_of_parentheses(values: tuple[str, ...], rules: 
     assert split_rules(values) == rules
 
 
-def test_the_command_offers_the_engines_modes():
-    assert MODES == PERMISSION_MODES
+def test_the_command_offers_the_three_formats():
     assert FORMATS == ("text", "json", "stream-json")
 
 

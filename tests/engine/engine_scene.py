@@ -7,7 +7,6 @@ from pathlib import Path
 import anyio.lowlevel
 
 from ostinato.engine.model_choice import ChosenModel
-from ostinato.engine.options import PermissionMode
 from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt_queue import pending_prompts
 from ostinato.engine.query_engine import QueryEngine
@@ -20,6 +19,7 @@ from ostinato.history import History
 from ostinato.loop.deps import Deps
 from ostinato.loop.fallback import Fallbacks
 from ostinato.messages import ToolResult, UserMessage
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.ports import Abort, Allowed, Denied, ModelFacts, PermissionQuery, Permissions
 from ostinato.records import Record, SessionStarted

@@ -3,15 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+from ostinato.option_values import PERMISSION_MODES, PermissionMode
 from ostinato.permissions.decision import decide
 from ostinato.permissions.path_resolution import looked_up
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.permissions.shell_reader import read_command
-from ostinato.permissions.verdict import CallFacts, Mode, Policy
+from ostinato.permissions.verdict import CallFacts, Policy
 
 HOME = Path("/nowhere/home")
 ROOT = Path("/nowhere/abc")
-MODES: list[Mode] = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+MODES = PERMISSION_MODES
 
 
 def resolved(call: CallFacts) -> CallFacts:
@@ -36,7 +37,7 @@ def other_tool(
     return CallFacts(name, tool_input or {}, is_read_only, ROOT, (ROOT,), HOME)
 
 
-def policy(*rules: str, mode: Mode = "default") -> Policy:
+def policy(*rules: str, mode: PermissionMode = "default") -> Policy:
     """Rules as `allow Bash(x)`."""
     parsed: list[Rule] = []
     for text in rules:
@@ -46,5 +47,5 @@ def policy(*rules: str, mode: Mode = "default") -> Policy:
     return Policy(mode, tuple(parsed))
 
 
-def outcome(call: CallFacts, *rules: str, mode: Mode = "default") -> str:
+def outcome(call: CallFacts, *rules: str, mode: PermissionMode = "default") -> str:
     return type(decide(call, policy(*rules, mode=mode))).__name__

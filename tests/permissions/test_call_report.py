@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from tests.permissions.gate_calls import HOME, MODES, ROOT, bash, file_tool, other_tool, outcome, policy
 
 from ostinato.errors import UsageError
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.call_report import CallReport, report_call
 from ostinato.permissions.decision import decide
 from ostinato.permissions.report_text import report_text
 from ostinato.permissions.shell_command import Redirect
 from ostinato.permissions.typed_call import typed_call
-from ostinato.permissions.verdict import Ask, Mode, Policy
+from ostinato.permissions.verdict import Ask, Policy
 
 PIECES = [
     "ls", "rm -rf x", "cd src", "git status", "npm test > out.txt", "cat < ../a", "timeout 5 npm test", "X=1 make", "echo $x", "sudo rm y", "touch .git/config",
@@ -25,7 +26,7 @@ RULES = [
 ]  # fmt: skip
 
 
-def of(text: str, *rules: str, mode: Mode = "default") -> CallReport:
+def of(text: str, *rules: str, mode: PermissionMode = "default") -> CallReport:
     return report_call(bash(text), policy(*rules, mode=mode))
 
 
@@ -98,7 +99,9 @@ def test_a_file_tool_shows_where_its_path_leads_and_its_protection(tmp_path: Pat
     st.lists(st.sampled_from(RULES), max_size=4),
     st.sampled_from(MODES),
 )
-def test_the_whole_is_what_decide_says_and_its_parts_add_up(pieces: list[str], rules: list[str], mode: Mode):
+def test_the_whole_is_what_decide_says_and_its_parts_add_up(
+    pieces: list[str], rules: list[str], mode: PermissionMode
+):
     call, rights = bash("; ".join(pieces)), policy(*rules, mode=mode)
     report, verdict = report_call(call, rights), decide(call, rights)
     assert report.outcome == type(verdict).__name__.lower()

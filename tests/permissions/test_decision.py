@@ -6,9 +6,10 @@ import msgspec
 import pytest
 from tests.permissions.gate_calls import MODES, bash, file_tool, other_tool, outcome, policy
 
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.decision import decide
 from ostinato.permissions.explanation import explain
-from ostinato.permissions.verdict import Ask, CallFacts, Mode, Policy
+from ostinato.permissions.verdict import Ask, CallFacts, Policy
 
 # -- order
 
@@ -55,7 +56,7 @@ def test_every_verdict_names_its_rule_and_source() -> None:
         ("bypassPermissions", "Allow"),
     ],
 )
-def test_each_mode_answers_an_edit_in_its_way(mode: Mode, expected: str) -> None:
+def test_each_mode_answers_an_edit_in_its_way(mode: PermissionMode, expected: str) -> None:
     assert outcome(file_tool("Write", "a"), mode=mode) == expected
     assert outcome(bash("mkdir -p a && touch a/b"), mode=mode) == expected
     assert outcome(bash("echo x > a"), mode=mode) == expected

@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.permissions.gate_calls import MODES, bash, outcome
 
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.decision import decide
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
-from ostinato.permissions.verdict import Allow, Mode, Policy, Verdict
+from ostinato.permissions.verdict import Allow, Policy, Verdict
 
 WORDS = st.sampled_from([
     "a",
@@ -55,7 +56,7 @@ def rank(verdict: Verdict) -> int:
 
 @given(TEXTS, st.lists(RULES, max_size=3), st.lists(RULES, max_size=2), RULES, MODE)
 def test_adding_a_deny_rule_never_allows_more(
-    text: str, allowed: list[str], asked: list[str], denied: str, mode: Mode
+    text: str, allowed: list[str], asked: list[str], denied: str, mode: PermissionMode
 ) -> None:
     call, rules = bash(text), built(allowed, "allow") + built(asked, "ask")
     before = decide(call, Policy(mode, rules))
@@ -70,7 +71,7 @@ def test_adding_a_deny_rule_never_allows_more(
     MODE.filter(lambda mode: mode != "bypassPermissions"),
 )
 def test_what_cannot_be_proven_is_allowed_only_by_bypass_or_a_rule_for_all_of_bash(
-    text: str, allowed: list[str], mode: Mode
+    text: str, allowed: list[str], mode: PermissionMode
 ) -> None:
     verdict = decide(bash("eval x; " + text), Policy(mode, built(allowed, "allow")))
     assert not isinstance(verdict, Allow)

@@ -8,14 +8,13 @@ import click
 
 from ostinato.cli.debug_request import without_bare_debug
 from ostinato.cli.duration import DurationType
-from ostinato.cli.flags import Effort, Flags, OutputFormat, PermissionMode, ThinkingWish
+from ostinato.cli.flags import Flags, OutputFormat
 from ostinato.cli.standard_streams import is_terminal, say
 from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
+from ostinato.option_values import EFFORTS, PERMISSION_MODES, ThinkingWish
 from ostinato.version import VERSION
 
-MODES: Final[tuple[str, ...]] = get_args(PermissionMode)
 FORMATS: Final[tuple[str, ...]] = get_args(OutputFormat)
-EFFORTS: Final[tuple[str, ...]] = get_args(Effort)
 
 
 class ThinkingType(click.ParamType[ThinkingWish]):
@@ -115,7 +114,7 @@ def version_line() -> str:
 )
 @click.option(
     "--permission-mode",
-    type=click.Choice(MODES),
+    type=click.Choice(PERMISSION_MODES),
     help="What happens to calls that no rule decides; by default what the settings say, else `default`: ask.",
 )
 @click.option(

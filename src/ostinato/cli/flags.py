@@ -4,14 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
-"""The engine's modes, named here so that help loads no engine; the type checker holds the two together."""
+from ostinato.option_values import Effort, PermissionMode, ThinkingWish
 
 OutputFormat = Literal["text", "json", "stream-json"]
-
-Effort = Literal["low", "medium", "high", "xhigh", "max"]
-ThinkingWish = Literal["off", "on"] | int
-"""A number is a budget in tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,19 @@
 
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import msgspec
 
 from ostinato.cli.exit_codes import DONE
-from ostinato.cli.flags import Flags, PermissionMode
+from ostinato.cli.flags import Flags
 from ostinato.cli.options import options_from
 from ostinato.cli.standard_streams import say, talk
 from ostinato.engine.configuration import InEffect, in_effect, read_configuration
 from ostinato.engine.options import Options
 from ostinato.home_folder import expand_home
+from ostinato.option_values import PERMISSION_MODES
 from ostinato.permissions.call_report import CallReport, report_call
 from ostinato.permissions.report_text import report_text
 from ostinato.permissions.typed_call import typed_call
@@ -29,7 +30,7 @@ def permissions() -> None:
 @click.argument("what")
 @click.option("--tool", default="Bash", metavar="NAME", show_default=True, help="The tool that WHAT is for.")
 @click.option(
-    "--permission-mode", type=click.Choice(get_args(PermissionMode)), default=None, help="As if in this mode."
+    "--permission-mode", type=click.Choice(PERMISSION_MODES), default=None, help="As if in this mode."
 )
 @click.option(
     "--allowed-tools", "--allowedTools", multiple=True, metavar="RULES", help="As if with these allow rules."

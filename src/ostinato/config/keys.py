@@ -15,9 +15,7 @@ from ostinato.config.shape import (
     Variables,
     Whole,
 )
-
-MODES: Final = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
-EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+from ostinato.option_values import EFFORTS, PERMISSION_MODES
 
 PERMISSIONS: Final = Fields((
     Key("allow", Texts(), "Rules whose calls run without a question, such as `Bash(npm test:*)`."),
@@ -25,7 +23,7 @@ PERMISSIONS: Final = Fields((
     Key("ask", Texts(), "Rules whose calls are always asked for; they win over `allow`.", restricts=True),
     Key(
         "defaultMode",
-        Text(MODES),
+        Text(PERMISSION_MODES),
         "The permission mode at the start. A project cannot set `bypassPermissions`.",
     ),
     Key("additionalDirectories", Texts(), "Folders to work in besides the working folder."),

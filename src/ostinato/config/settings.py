@@ -1,16 +1,15 @@
 """The settings that the engine acts on, typed, each with its origin: "where does this come from" always has an answer."""
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeVar, assert_never, cast
+from typing import Final, TypeVar, assert_never, cast
 
 import msgspec
 
 from ostinato.config.keys import SETTINGS
 from ostinato.config.merge import Branch, Listed, Node
 from ostinato.config.source import Sourced
+from ostinato.option_values import Effort, PermissionMode
 
-Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
-Effort = Literal["low", "medium", "high", "xhigh", "max"]
 Value = TypeVar("Value")
 
 _EMPTY: Final = Branch({})
@@ -22,7 +21,7 @@ class PermissionSettings(msgspec.Struct, frozen=True):
     allow: tuple[Sourced[str], ...] = ()
     deny: tuple[Sourced[str], ...] = ()
     ask: tuple[Sourced[str], ...] = ()
-    default_mode: Sourced[Mode] | None = None
+    default_mode: Sourced[PermissionMode] | None = None
     additional_directories: tuple[Sourced[str], ...] = ()
     is_bypass_disabled: bool = False
 
@@ -106,7 +105,7 @@ def _permissions(branch: Branch) -> PermissionSettings:
         allow=_texts(branch, "allow"),
         deny=_texts(branch, "deny"),
         ask=_texts(branch, "ask"),
-        default_mode=cast("Sourced[Mode] | None", _one(branch, "defaultMode", str)),
+        default_mode=cast("Sourced[PermissionMode] | None", _one(branch, "defaultMode", str)),
         additional_directories=_texts(branch, "additionalDirectories"),
         is_bypass_disabled="disableBypassPermissionsMode" in branch.nodes,
     )

@@ -28,7 +28,7 @@ from ostinato.engine.gate import Gate, is_read_only_shell
 from ostinato.engine.model_choice import ChosenModel, choose_model
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.option_types import usable_options
-from ostinato.engine.options import Options, PermissionMode
+from ostinato.engine.options import Options
 from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt import system_blocks
 from ostinato.engine.prompt_queue import pending_prompts
@@ -48,6 +48,7 @@ from ostinato.home_folder import expand_home
 from ostinato.invariants import tool_problems
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions

@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from ostinato.engine.option_checks import check_mode, no_bypass
 from ostinato.engine.option_types import shown, shown_text
 from ostinato.engine.options import Allow as CallerAllows
-from ostinato.engine.options import CanUseTool, PermissionAsked, PermissionMode, tells_nobody
+from ostinato.engine.options import CanUseTool, PermissionAsked, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
 from ostinato.errors import UsageError
 from ostinato.home_folder import NO_HOME, expand_home
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace

@@ -8,9 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from ostinato.engine.options import MAX_FALLBACK_MODELS, PERMISSION_MODES, Options
+from ostinato.engine.options import MAX_FALLBACK_MODELS, Options
 from ostinato.engine.thinking import check_wish
 from ostinato.errors import UsageError
+from ostinato.option_values import PERMISSION_MODES
 from ostinato.providers.deadlines import Deadlines
 
 LISTS = ("allowed_tools", "disallowed_tools", "add_dirs", "fallback_models")

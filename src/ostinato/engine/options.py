@@ -6,22 +6,13 @@ from typing import Any, Literal, TypedDict
 
 import msgspec
 
-from ostinato.engine.thinking import ThinkingWish
-from ostinato.ports import Effort, Model
+from ostinato.option_values import Effort, PermissionMode, ThinkingWish
+from ostinato.ports import Model
 from ostinato.providers.deadlines import DEFAULT_DEADLINES, Deadlines
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
 from ostinato.tool_hooks import AfterTool
-
-PermissionMode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
-PERMISSION_MODES: tuple[PermissionMode, ...] = (
-    "default",
-    "acceptEdits",
-    "plan",
-    "dontAsk",
-    "bypassPermissions",
-)
 
 
 class Allow(msgspec.Struct, frozen=True):

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Protocol
 
 from ostinato.engine.model_choice import ChosenModel
-from ostinato.engine.options import PermissionMode
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.setting import Setting
 from ostinato.history import History
 from ostinato.loop.deps import Deps
+from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.ports import Journal, ModelFacts, Permissions, Workspace
 from ostinato.submissions import QueuedPrompt

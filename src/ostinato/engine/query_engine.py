@@ -14,7 +14,6 @@ import msgspec
 
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.option_types import check_model_name, check_uuid
-from ostinato.engine.options import PermissionMode
 from ostinato.engine.parts import Begun, EngineMaker, Parts
 from ostinato.engine.prompt_queue import ModeOf, PromptQueue
 from ostinato.engine.prompt_reader import PromptReader, pass_on
@@ -31,6 +30,7 @@ from ostinato.events import Event, ModelCost, Result
 from ostinato.history import History
 from ostinato.loop.run import SETTLE_S
 from ostinato.messages import Message, Usage
+from ostinato.option_values import PermissionMode
 from ostinato.ports import Journal, ModelFacts
 from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChanged
 from ostinato.submissions import AbortReason, QueuedPrompt

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from ostinato.engine.thinking import ThinkingWish
-from ostinato.ports import Effort, FileState, ModelFacts, Workspace
+from ostinato.option_values import Effort, ThinkingWish
+from ostinato.ports import FileState, ModelFacts, Workspace
 from ostinato.state import ModelSettings, QueryConfig
 from ostinato.tool import Tool
 

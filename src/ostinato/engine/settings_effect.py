@@ -21,9 +21,9 @@ from ostinato.config.waiting import Waiting
 from ostinato.engine.found_settings import FoundSettings
 from ostinato.engine.option_checks import no_bypass
 from ostinato.engine.options import Options
-from ostinato.engine.thinking import ThinkingWish
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home
+from ostinato.option_values import ThinkingWish
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
 

@@ -5,15 +5,13 @@ A wish that the model cannot be told of has no effect and is named, never sent i
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, Literal, assert_never, get_args
+from typing import Final, assert_never
 
 import msgspec
 
 from ostinato.errors import UsageError
-from ostinato.ports import NO_THINKING, Effort, ModelFacts, Thinking
-
-ThinkingWish = Literal["off", "on"] | int
-"""`on` leaves the amount to the model or to `DEFAULT_BUDGET_TOKENS`; a number is a budget in tokens."""
+from ostinato.option_values import EFFORTS, Effort, ThinkingWish
+from ostinato.ports import NO_THINKING, ModelFacts, Thinking
 
 MIN_BUDGET_TOKENS: Final = 1_024
 """The least that a budget may be; Anthropic refuses less."""
@@ -73,8 +71,8 @@ def wish_notices(thinking: ThinkingWish | None, effort: Effort | None, facts: Mo
 
 def check_wish(wish: object, effort: object) -> None:
     """Raises UsageError."""
-    if effort is not None and effort not in get_args(Effort):
-        names = ", ".join(f"`{name}`" for name in get_args(Effort))
+    if effort is not None and effort not in EFFORTS:
+        names = ", ".join(f"`{name}`" for name in EFFORTS)
         raise UsageError(f"there is no effort {effort!r}", hint=f"it is one of {names}")
     is_budget = isinstance(wish, int) and not isinstance(wish, bool) and wish >= MIN_BUDGET_TOKENS
     if wish is not None and wish not in ("on", "off") and not is_budget:
