@@ -26,6 +26,7 @@ from prompt_toolkit.styles import Style
 
 from ostinato.cli.editor_keys import Deeds, Interrupted, editor_keys
 from ostinato.cli.editor_output import EditorOutput, terminal_size
+from ostinato.cli.paste_reader import read_pastes_in_one_pass
 from ostinato.cli.pasted_text import PastedTexts, PasteMarkers
 from ostinato.cli.prompt_line import PROMPT, Gesture, Take
 from ostinato.cli.terminal_outbox import TerminalOutbox
@@ -99,6 +100,7 @@ class Editor:
             erase_when_done=True,
             output=self._output,
         )
+        read_pastes_in_one_pass(self._session.input)
         for app in (self._session.app, self._question.app):
             app.before_render += self._before_drawing
             app.after_render += self._after_drawing
