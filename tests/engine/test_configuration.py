@@ -392,3 +392,41 @@ async def test_a_gate_that_is_flipped_while_a_query_runs_counts_from_the_next_co
     scene.write("user", {"features": {"sequentialTools": is_sequential}})
     assert await runs_in_sequence(scene, changed_to=flipped) == [is_sequential, is_sequential]
     assert await runs_in_sequence(scene) == [not is_sequential, not is_sequential]
+
+
+LOST: Mapping[str, object] = {
+    "no JSON": '{"permissions": {"deny": ["Bash"]},}',
+    "no object": "[]",
+    "empty": "",
+    "no list": {"permissions": {"deny": "Bash"}},
+    "no text": {"permissions": {"deny": [5]}},
+    "another case": {"Permissions": {"deny": ["Bash"]}},
+    "no rule": {"permissions": {"deny": ["Bash("]}},
+    "permissions": {"permissions": []},
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("settings", LOST.values(), ids=LOST)
+@pytest.mark.parametrize("asks", ["flag", "setting", "later"])
+async def test_nothing_runs_unasked_while_a_rule_that_denies_may_be_lost(
+    scene: Scene, level: str, settings: object, asks: str
+):
+    path = scene.write(level, settings)
+    if asks == "later":
+        async with open_engine(scene.options(model=ScriptedModel())) as engine:
+            with pytest.raises(UsageError):
+                engine.set_permission_mode("bypassPermissions")
+        return
+    given: dict[str, Any] = {"permission_mode": "bypassPermissions"} if asks == "flag" else {}
+    if asks == "setting":
+        given["settings"] = {"permissions": {"defaultMode": "bypassPermissions"}}
+    with pytest.raises(ConfigurationError, match=path.name):
+        scene.effect(**given)
+
+
+def test_a_fault_that_can_lose_no_restriction_stops_no_mode(scene: Scene):
+    scene.write("user", {"model": 5, "permissions": {"allow": ["Bash(", 5]}})
+    effect = scene.effect(permission_mode="bypassPermissions")
+    assert effect.options.permission_mode == "bypassPermissions"
+    assert not effect.is_bypass_disabled

@@ -57,8 +57,8 @@ def check_mode(mode: str) -> None:
 def no_bypass() -> UsageError:
     """What a wish for `bypassPermissions` gets where the settings take that mode away."""
     return UsageError(
-        "the settings take the mode `bypassPermissions` away",
-        hint="`ostinato config show --origin` says which file does",
+        "the settings take the mode `bypassPermissions` away, or some of their rules cannot be read",
+        hint="`ostinato config show --origin` says which file it is",
     )
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ostinato.config.keys import MODEL, PRICES
 from ostinato.config.settings import PermissionSettings, Settings
 from ostinato.config.shape import is_object
-from ostinato.config.source import PROJECT_LEVELS, Sourced
+from ostinato.config.source import PROJECT_LEVELS, Problem, Sourced
 from ostinato.config.waiting import Waiting
 from ostinato.engine.found_settings import FoundSettings
 from ostinato.engine.option_checks import no_bypass
@@ -59,16 +59,25 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def apply_settings(options: Options, found: FoundSettings, around: StartedIn) -> Applied:
-    """What `found` changes. Raises UsageError where a flag asks for what the settings take away."""
+    """What `found` changes. Raises UsageError where a flag asks for what the settings take away, and ConfigurationError for the
+    mode that asks nothing while a rule that denies may have been lost.
+    """
     notices: list[str] = []
     settings = found.effective().settings
-    rules = tuple(_rules(settings.permissions, notices))
+    rules = tuple(_rules(settings.permissions, ("deny", "ask"), notices))
+    lost = (*_lost_restrictions(found.loaded.problems), *notices)
+    rules += tuple(_rules(settings.permissions, ("allow",), notices))
     changed = _with_settings(options, settings, around, notices)
+    if lost and changed.permission_mode == "bypassPermissions":
+        raise ConfigurationError(
+            f"the mode `bypassPermissions` needs all rules, but some may be lost: {printable(lost[0])}",
+            hint="mend the file, leave it out with `--setting-sources`, or choose another mode",
+        )
     faults = [f"{problem}; {problem.hint}" for problem in found.loaded.problems]
     return Applied(
         changed,
         rules,
-        settings.permissions.is_bypass_disabled,
+        settings.permissions.is_bypass_disabled or bool(lost),
         notices=(*_first((*faults, *notices)), *waiting_notices(found.waiting())),
     )
 
@@ -100,6 +109,14 @@ def _variables(settings: Settings, notices: list[str]) -> dict[str, str]:
             f"`HOME` of `{home.origin}` is left out: the home folder is where the program found it"
         )
     return {name: sourced.value for name, sourced in settings.env.items() if name != "HOME"}
+
+
+def _lost_restrictions(problems: Iterable[Problem]) -> Iterator[str]:
+    """What was left out and may have held a rule that denies or asks: a whole file, or that part of one."""
+    for problem in problems:
+        key = problem.key.casefold()
+        if key in {"", "permissions"} or key.startswith(("permissions.deny", "permissions.ask")):
+            yield str(problem)
 
 
 def _value(sourced: Sourced[Any] | None, otherwise: Any) -> Any:
@@ -184,14 +201,16 @@ def _features(config: QueryConfig, settings: Settings) -> QueryConfig:
 # ------------------------------------------------------------------------------------------------ rules
 
 
-def _rules(permissions: PermissionSettings, notices: list[str]) -> Iterator[Rule]:
-    listed: tuple[tuple[Behaviour, Sequence[Sourced[str]]], ...] = (
-        ("deny", permissions.deny),
-        ("ask", permissions.ask),
-        ("allow", permissions.allow),
-    )
-    for behaviour, texts in listed:
-        for sourced in texts:
+def _rules(
+    permissions: PermissionSettings, behaviours: Sequence[Behaviour], notices: list[str]
+) -> Iterator[Rule]:
+    listed: Mapping[Behaviour, Sequence[Sourced[str]]] = {
+        "deny": permissions.deny,
+        "ask": permissions.ask,
+        "allow": permissions.allow,
+    }
+    for behaviour in behaviours:
+        for sourced in listed[behaviour]:
             origin = sourced.origin
             try:
                 yield parse_rule(sourced.value, behaviour, str(origin), anchor=origin.source.anchor)
