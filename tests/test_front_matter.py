@@ -70,6 +70,7 @@ def test_front_matter_that_never_ends_is_a_problem():
         ("a)b,c", ["a)b", "c"]),
         ("Bash(a, b (c) d) Read", ["Bash(a, b (c) d)", "Read"]),
         ("Bash(open", ["Bash(open"]),
+        ("a.{ts,tsx}, b}, c", ["a.{ts,tsx}", "b}", "c"]),
     ],
 )
 def test_a_list_of_tools_is_cut_outside_parentheses(text: str, parts: list[str]):

@@ -1,4 +1,4 @@
-"""The front matter of Markdown files (commands, notes), read line by line: a colon, a tab or a stray mark in one value harms no other.
+"""The front matter of Markdown files (commands, notes, rules), read line by line: a colon, a tab or a stray mark in one value harms no other.
 
 A YAML parser would refuse the whole of `description: Fix: now`; authors write that. Only texts and lists of texts count.
 """
@@ -47,6 +47,13 @@ def text_of(value: Value) -> str:
     return value if isinstance(value, str) else ", ".join(value)
 
 
+def texts_of(value: Value) -> tuple[str, ...]:
+    """A value as texts: a list as it is; a text cut at its commas and lines, each part without its quotes."""
+    if not isinstance(value, str):
+        return value
+    return tuple(text for part in split_list(value, separators=",\n") if (text := _scalar(part)))
+
+
 def _values(lines: Sequence[str]) -> Mapping[str, Value]:
     """A key stands at the beginning of a line; what follows up to the next key belongs to it."""
     found: list[tuple[str, list[str]]] = []
@@ -93,15 +100,15 @@ def _scalar(value: str) -> str:
 
 
 def split_list(text: str, *, separators: str = ",") -> list[str]:
-    """`text` cut at separators that stand neither in parentheses nor in quotes."""
+    """`text` cut at separators that stand neither in parentheses or braces nor in quotes."""
     parts, depth, quote, start = list[str](), 0, "", 0
     for place, character in enumerate(text):
         if quote:
             quote = "" if character == quote else quote
         elif character in "\"'" and not text[start:place].strip():
             quote = character
-        elif character in "()":
-            depth = max(0, depth + (1 if character == "(" else -1))
+        elif character in "(){}":
+            depth = max(0, depth + (1 if character in "({" else -1))
         elif character in separators and depth == 0:
             parts.append(text[start:place])
             start = place + 1

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from ostinato.attachments.front_matter import read_front_matter
 from ostinato.attachments.path_rules import PathPatterns
+from ostinato.attachments.rule_paths import read_rule
 
 
 @pytest.mark.parametrize(
@@ -24,16 +24,21 @@ from ostinato.attachments.path_rules import PathPatterns
         ("paths: '**'", []),
         ("paths: []", []),
         ("paths:", []),
+        ("paths: |\n  a\n  {b,c}/d", ["a", "{b,c}/d"]),
+        ("paths: [src/*.{ts,tsx}, 'a, b']", ["src/*.{ts,tsx}", "a, b"]),
+        ('paths: "a", b', ["a", "b"]),
+        ("paths: [ab]*.py", ["[ab]*.py"]),
+        ("Paths: a\nmodel: x", ["a"]),
     ],
 )
 def test_the_patterns_of_a_rule(block: str, paths: list[str]):
-    front = read_front_matter(f"---\n{block}\n---\nbody\n")
+    front = read_rule(f"---\n{block}\n---\nbody\n")
     assert (list(front.paths), front.body, front.problem) == (paths, "body\n", "")
 
 
-@pytest.mark.parametrize("block", ["paths: [a", "paths: |\n  a", "paths:\n  a: b"])
+@pytest.mark.parametrize("block", ["paths: [a", "paths: [a, b", "paths:\n  a: b", "paths:\n  - a: b"])
 def test_patterns_that_cannot_be_read_are_said_and_the_body_stays(block: str):
-    front = read_front_matter(f"---\n{block}\n---\nbody")
+    front = read_rule(f"---\n{block}\n---\nbody")
     assert (front.paths, front.body) == ((), "body")
     assert front.problem
 
@@ -42,8 +47,8 @@ def test_patterns_that_cannot_be_read_are_said_and_the_body_stays(block: str):
     "text", ["", "--\npaths: a\n--\n", "---\npaths: a\nnever closed", "x\n---\npaths: a\n---"]
 )
 def test_text_without_a_closed_block_at_its_beginning_is_all_body(text: str):
-    assert read_front_matter(text).body == text
-    assert read_front_matter(text).paths == ()
+    assert read_rule(text).body == text
+    assert read_rule(text).paths == ()
 
 
 @pytest.mark.parametrize(

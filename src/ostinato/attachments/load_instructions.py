@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ostinato.attachments.file_text import FileText, NotRead, read_file_text
-from ostinato.attachments.front_matter import read_front_matter
 from ostinato.attachments.instruction_candidates import Candidate, folder_candidates, start_candidates
 from ostinato.attachments.instruction_files import (
     ADVISED_CHARACTERS,
@@ -24,6 +23,7 @@ from ostinato.attachments.instruction_files import (
 from ostinato.attachments.instruction_imports import import_path, import_words, is_meant_as_path
 from ostinato.attachments.markdown_text import without_block_comments
 from ostinato.attachments.path_rules import PathPatterns
+from ostinato.attachments.rule_paths import read_rule
 from ostinato.home_folder import below_home
 
 
@@ -96,7 +96,7 @@ class _Loading:
         self._bytes_left -= read.size_bytes
         text, paths = read.text, candidate.paths
         if candidate.kind == "rule":
-            front = read_front_matter(text)
+            front = read_rule(text)
             text, paths = front.body, front.paths
             if front.problem:
                 self._note(candidate, "front_matter", front.problem)
