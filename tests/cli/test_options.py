@@ -95,3 +95,11 @@ def test_a_silent_pipe_is_left_alone_and_that_is_said():
 def test_nothing_anywhere_is_a_usage_error(argument: str | None):
     with pytest.raises(UsageError):
         read_prompt(argument, silent, descriptor=Pipe().holding(b"\n"))
+
+
+@pytest.mark.parametrize("rule", ["bash", "Bsh", "touch", "Bsh(rm:*)", "read(.env)", "bash(touch x)"])
+def test_a_deny_rule_on_the_command_line_that_can_match_nothing_is_a_wrong_call(rule: str):
+    with pytest.raises(UsageError) as raised:
+        split_rules((rule,), "deny")
+    assert raised.value.hint
+    assert "allow" not in str(raised.value)

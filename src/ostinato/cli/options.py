@@ -7,7 +7,8 @@ from ostinato.cli.flags import Flags
 from ostinato.cli.prompt_input import legal_text
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options, SettingSource
 from ostinato.errors import ConfigurationError, UsageError
-from ostinato.permissions.rules import parse_rule
+from ostinato.permissions.rule_doubts import doubt_of
+from ostinato.permissions.rules import Behaviour, parse_rule
 
 
 def options_from(flags: Flags) -> Options:
@@ -30,7 +31,7 @@ def options_from(flags: Flags) -> Options:
         fallback_models=split_names(flags.fallback_models),
         permission_mode=flags.permission_mode,
         allowed_tools=split_rules(flags.allowed_tools),
-        disallowed_tools=split_rules(flags.disallowed_tools),
+        disallowed_tools=split_rules(flags.disallowed_tools, "deny"),
         add_dirs=flags.add_dirs,
         resume=flags.resume,
         continue_session=flags.continue_session,
@@ -59,7 +60,7 @@ def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def split_rules(values: tuple[str, ...]) -> tuple[str, ...]:
+def split_rules(values: tuple[str, ...], behaviour: Behaviour = "allow") -> tuple[str, ...]:
     """Rules out of flag values: separated by commas or white space, but not inside parentheses. Raises UsageError."""
     rules: list[str] = []
     for value in values:
@@ -72,15 +73,18 @@ def split_rules(values: tuple[str, ...]) -> tuple[str, ...]:
             else:
                 current += character
         rules.append(current)
-    return tuple(_checked_rule(rule) for rule in rules if rule)
+    return tuple(_checked_rule(rule, behaviour) for rule in rules if rule)
 
 
-def _checked_rule(rule: str) -> str:
-    """A rule on the command line that cannot be read is a wrong call, not a wrong setting."""
+def _checked_rule(rule: str, behaviour: Behaviour) -> str:
+    """A rule on the command line that cannot be read, or can match nothing, is a wrong call, not a wrong setting."""
     try:
-        parse_rule(rule, "allow", "the command line")
+        parsed = parse_rule(rule, behaviour, "the command line")
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
+    doubt, _, hint = doubt_of(parsed).partition(": ")
+    if doubt:
+        raise UsageError(f"the {behaviour} rule `{rule}` matches nothing: {doubt}", hint=hint)
     return rule
 
 

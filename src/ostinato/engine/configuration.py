@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ostinato.engine.found_settings import FoundSettings
 
 MODEL_VARIABLES: Final = ("OSTINATO_MODEL", "ANTHROPIC_MODEL")
+MAX_DIGITS: Final = 18
 MAX_TURNS_VARIABLE: Final = "OSTINATO_MAX_TURNS"
 
 
@@ -122,12 +123,29 @@ def in_effect(options: Options, configuration: Configuration) -> InEffect:
     """
     own_rules, keeper = _own_rules(options), _keeper(configuration)
     if configuration.found is None:
-        return InEffect(_with_variables(options), own_rules, keeper)
+        return InEffect(_with_variables(options), own_rules, keeper, notices=_doubts(options, own_rules))
     from ostinato.engine.settings_effect import StartedIn, apply_settings  # ruff: ignore[import-outside-top-level] - as above
 
     around = StartedIn(started_with(options), configuration.home, configuration.places.project_root)
     done = apply_settings(options, configuration.found, around)
-    return InEffect(done.options, (*own_rules, *done.rules), keeper, done.is_bypass_disabled, done.notices)
+    rules = (*own_rules, *done.rules)
+    notices = (*done.notices, *_doubts(options, rules))
+    return InEffect(done.options, rules, keeper, done.is_bypass_disabled, notices)
+
+
+def _doubts(options: Options, rules: tuple[Rule, ...]) -> tuple[str, ...]:
+    """Which rules can match nothing."""
+    if not rules:
+        return ()
+    from ostinato.permissions.rule_doubts import doubts  # ruff: ignore[import-outside-top-level] - as above
+
+    names = [tool.name for tool in (*(options.tools or ()), *options.extra_tools)]
+    found = doubts(rules, names)
+    if not found:
+        return ()
+    from ostinato.engine.settings_effect import printable  # ruff: ignore[import-outside-top-level] - as above
+
+    return tuple(map(printable, found))
 
 
 def started_with(options: Options) -> Mapping[str, str]:
@@ -143,9 +161,9 @@ def given_variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str 
             found.setdefault("model", (name, value))
     turns = environment.get(MAX_TURNS_VARIABLE, "").strip()
     if turns:
-        if not (turns.isascii() and turns.isdecimal() and int(turns) >= 1):
+        if not (turns.isascii() and turns.isdecimal() and len(turns) <= MAX_DIGITS and int(turns) >= 1):
             raise ConfigurationError(
-                f"`{MAX_TURNS_VARIABLE}` is {turns!a}", hint="it takes a whole number from 1"
+                f"`{MAX_TURNS_VARIABLE}` is {shown(turns)}", hint="it takes a whole number from 1"
             )
         found["maxTurns"] = (MAX_TURNS_VARIABLE, int(turns))
     return found

@@ -160,21 +160,33 @@ def command_matches(rule: Rule, command: SimpleCommand) -> bool:
     named = command.argv[0]
     if named is not None and "/" in named:
         variants |= {program_name(named) + text[len(named) :] for text in variants if text.startswith(named)}
-    return any(_spec_matches(spec, text) for text in variants)
+    return any(_spec_matches(each, text) for each in (spec, _by_name(spec)) for text in variants)
 
 
 def command_may_match(rule: Rule, command: SimpleCommand) -> bool:
     """Whether a deny or ask rule could cover the command once its non-static words are known (a superset)."""
     if None not in command.argv or not command.argv:
         return False
-    fixed = (rule.spec or "*").removesuffix(":*").split("*")[0].rstrip()
     known = command_text(command).split(UNKNOWN)[0].rstrip()
-    return fixed.startswith(known) or known.startswith(fixed)
+    named = known[known.find(" ") if " " in known else len(known) :]
+    known_by_name = program_name(known[: len(known) - len(named)]) + named
+    for spec in (rule.spec or "*", _by_name(rule.spec or "*")):
+        fixed = spec.removesuffix(":*").split("*")[0].rstrip()
+        if any(fixed.startswith(text) or text.startswith(fixed) for text in (known, known_by_name)):
+            return True
+    return False
+
+
+def _by_name(spec: str) -> str:
+    """`/usr/bin/rm:*` as `rm:*`: a deny rule for a program's file means the program, however it is called."""
+    end = re.search(r"[\s:*]|$", spec)
+    first = spec[: end.start()] if end else spec
+    return program_name(first) + spec[len(first) :] if "/" in first and not first.endswith("/") else spec
 
 
 def raw_text_matches(rule: Rule, text: str) -> bool:
     """Deny and ask rules on a text that could not be read: the pattern may stand anywhere a word could start."""
-    spec = (rule.spec or "*").removesuffix(":*").removesuffix(" *").strip()
+    spec = _by_name(rule.spec or "*").removesuffix(":*").removesuffix(" *").strip()
     pieces = [re.escape(" ".join(piece.split())) for piece in spec.split("*")]
     pattern = r"(?:^|[\s;&|(){`'\"/=!])" + pieces[0]
     if not re.search(pattern, " ".join(text.split())):

@@ -62,6 +62,8 @@ def parse_rule(text: str, behaviour: Behaviour, source: str, *, anchor: Path | N
         )
     tool, spec = match[1], match[2]
     spec = None if spec is None or spec.strip() in {"*", ""} else spec.strip()
+    if spec is not None and tool == "Bash":
+        spec = re.sub(r"\s+:\*$", ":*", spec)
     if "*" in tool:
         _check_name(text, tool, behaviour, source)
     if spec is not None:
@@ -99,7 +101,9 @@ def _check_spec(text: str, tool: str, spec: str, behaviour: Behaviour, source: s
             f"write `{tool}` to allow all its uses",
         )
     if ":" not in spec:
-        raise _error(text, source, "does not name a parameter", f"write `{tool}(parameter:value)`")
+        meant = {name.lower(): name for name in (*PATH_TOOLS, "Bash", "Cd")}.get(tool.lower())
+        hint = f"write `{meant}({spec})`" if meant else f"write `{tool}(parameter:value)`"
+        raise _error(text, source, "does not name a parameter", hint)
 
 
 def _error(text: str, source: str, what: str, hint: str) -> ConfigurationError:
