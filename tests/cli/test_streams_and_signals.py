@@ -113,8 +113,36 @@ def test_a_reader_that_leaves_while_a_tool_runs_ends_the_tool(desk: Desk):
         server.assert_clean()
 
 
+@pytest.mark.parametrize("streams", [">&-", ">&- <&-", ">&- 2>&- <&-", ">&- 2>&-"])
+def test_an_answer_is_not_lost_without_a_word(desk: Desk, streams: str):
+    with StrictServer() as server:
+        desk.url = server.url
+        ended = desk.shell(f"$CMD -p hi {streams}")
+        assert server.requests == []
+    assert (ended.code, "closed" in ended.err) == (1, "2>&-" not in streams)
+
+
 @pytest.mark.parametrize(
-    "script", ["$CMD --version >&-", "$CMD --help >&-", "$CMD -p hi >&-", "$CMD -p hi >&- 2>&- <&-"]
+    "command",
+    [
+        "--help",
+        "--version",
+        "doctor",
+        "models",
+        "config show",
+        "config schema",
+        "config --help",
+        "trust list",
+    ],
+)
+def test_a_reader_that_leaves_a_listing_hears_nothing_more(desk: Desk, command: str):
+    alone = desk.run(*command.split()).code
+    ended = desk.shell(f"set -o pipefail; $CMD {command} | true")
+    assert (ended.code, ended.err) == (alone, "")
+
+
+@pytest.mark.parametrize(
+    "script", ["$CMD --version >&-", "$CMD --help >&-", "$CMD -p hi >/dev/null 2>&- <&-"]
 )
 def test_closed_standard_streams_are_no_crash(desk: Desk, script: str):
     with StrictServer(Reply(say("hello"))) as server:

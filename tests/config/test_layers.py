@@ -6,7 +6,7 @@ from tests.config.scene import FILES, PLACES, Scene, in_memory
 from ostinato.config.load import effective, given
 from ostinato.config.places import Places, find_project_root, is_anything_there
 from ostinato.config.source import Level
-from ostinato.errors import ConfigurationError
+from ostinato.errors import UsageError
 
 ORDER = [
     "managed later drop-in",
@@ -94,7 +94,7 @@ def test_rules_start_from_the_project_or_from_the_folder_of_the_users_file():
 )
 def test_settings_asked_for_by_name_must_be_usable(value: str, content: object):
     files = {} if content is None else {value: content}
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(UsageError):
         in_memory(files, settings_flag=value)
 
 

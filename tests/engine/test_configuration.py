@@ -142,7 +142,7 @@ def test_a_flag_wins_over_a_variable_and_that_over_a_file(
     assert scene.effect(model=flag).options.model == expected
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "many", "1.5", "²"])
+@pytest.mark.parametrize("text", ["0", "-1", "many", "1.5", "²", "9" * 5_001])
 def test_a_variable_that_makes_no_sense_is_an_error(scene: Scene, text: str):
     scene.environment["OSTINATO_MAX_TURNS"] = text
     with pytest.raises(ConfigurationError):

@@ -14,7 +14,13 @@ from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
 from ostinato.option_values import EFFORTS, PERMISSION_MODES, ThinkingWish
 from ostinato.version import VERSION
 
+MAX_DIGITS: Final = 18
+"""Of a number of tokens; Python itself refuses to read very long ones."""
+
 FORMATS: Final[tuple[str, ...]] = get_args(OutputFormat)
+
+
+MAX_SAID_CHARACTERS: Final = 400
 
 
 class ThinkingType(click.ParamType[ThinkingWish]):
@@ -28,7 +34,9 @@ class ThinkingType(click.ParamType[ThinkingWish]):
                 return "off"
             case "on" | "adaptive":
                 return "on"
-            case number if number.isascii() and number.replace("_", "").isdecimal():
+            case number if (
+                len(number) <= MAX_DIGITS and number.isascii() and number.replace("_", "").isdecimal()
+            ):
                 return int(number.replace("_", ""))
             case _:
                 raise click.BadParameter(f"`{value}` is not `off`, `on` or a number of tokens", ctx, param)
@@ -197,4 +205,5 @@ def main(*, no_session_persistence: bool, **given: Any) -> int:
 def usage_text(error: click.ClickException) -> str:
     """Click's complaint in our form."""
     said = error.format_message().rstrip(".").replace("'", "`")
+    said = said if len(said) <= MAX_SAID_CHARACTERS else f"{said[:MAX_SAID_CHARACTERS]}…"
     return said[:1].lower() + said[1:]

@@ -1,6 +1,7 @@
 """Standard output as a run writes it: whole and in order, never blocking the event loop, quiet when its reader is gone."""
 
 import errno
+import fcntl
 import os
 import select
 import stat
@@ -26,6 +27,12 @@ class Output:
     """One descriptor. A slow reader makes `write` wait, so that signals are still heard; a cancelled write is cut."""
 
     def __init__(self, descriptor: int = 1) -> None:
+        """Raises OstinatoError for a descriptor that takes nothing."""
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OstinatoError(
+                "standard output is closed: the answer would be lost",
+                hint="send it to a file, or to /dev/null if it is not wanted",
+            )
         self._descriptor = descriptor
         mode = os.fstat(descriptor).st_mode
         self._may_block = not stat.S_ISREG(mode)

@@ -11,8 +11,8 @@ from ostinato.cli.command import run_command, usage_text
 from ostinato.cli.debug_request import DebugRequest, debug_request
 from ostinato.cli.early_signals import hear_early, ignore_late
 from ostinato.cli.error_text import error_text
-from ostinato.cli.exit_codes import FAILED, INTERRUPTED, USAGE, error_code
-from ostinato.cli.standard_streams import prepare, talk
+from ostinato.cli.exit_codes import DONE, FAILED, INTERRUPTED, USAGE, error_code
+from ostinato.cli.standard_streams import forget_output, prepare, talk
 from ostinato.cli.terminal_text import visible
 from ostinato.errors import OstinatoError
 
@@ -27,6 +27,9 @@ def run_program(argv: Sequence[str]) -> int:
         return run_command(argv)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # `… | head`: who left has read enough
+        forget_output()
+        return DONE
     except Exception as error:  # the one place where every error becomes two lines and a code
         if request is not None:
             logging.getLogger("ostinato").debug("the command ends by an error", exc_info=error)

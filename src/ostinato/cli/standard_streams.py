@@ -23,7 +23,7 @@ def prepare() -> None:
             os.fstat(descriptor)
         except OSError:
             _open_null(descriptor)
-    sys.stdout = sys.stdout or _opened(1)
+    sys.stdout = sys.stdout or _opened(os.devnull)
     sys.stderr = sys.stderr or _opened(2)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -33,14 +33,15 @@ def prepare() -> None:
 
 
 def _open_null(descriptor: int) -> None:
-    opened = os.open(os.devnull, os.O_RDWR)
+    # Standard output takes nothing then: an answer must not be lost without a word (`Output` looks).
+    opened = os.open(os.devnull, os.O_RDONLY if descriptor == 1 else os.O_RDWR)
     if opened != descriptor:
         os.dup2(opened, descriptor)
         os.close(opened)
 
 
-def _opened(descriptor: int) -> TextIO:
-    return open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)
+def _opened(descriptor: int | str) -> TextIO:
+    return open(descriptor, "w", encoding="utf-8", errors="replace", closefd=isinstance(descriptor, str))
 
 
 def talk(text: str) -> None:
@@ -59,6 +60,14 @@ def _drained(descriptor: int, data: bytes) -> None:
     with contextlib.suppress(OSError):
         while data and ready.poll(_PATIENCE_MS):
             data = data[os.write(descriptor, data[:_PIECE_BYTES]) :]
+
+
+def forget_output() -> None:
+    """Nobody reads standard output any more: what Python still holds of it goes nowhere, without a word at its end."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
 
 
 def is_terminal(descriptor: int) -> bool:

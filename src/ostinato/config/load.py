@@ -20,7 +20,9 @@ from ostinato.config.settings import Settings, settings_from
 from ostinato.config.settings_text import Read, Unreadable, read_settings_text
 from ostinato.config.shape import Fault, Nothing, check_fields, is_object
 from ostinato.config.source import PROJECT_LEVELS, Level, Problem, Source, Sourced
-from ostinato.errors import ConfigurationError
+from ostinato.errors import UsageError
+
+MAX_SHOWN_CHARACTERS: Final = 100
 
 ReadFile: TypeAlias = Callable[[Path], bytes | Unreadable | None]
 ListDropIns: TypeAlias = Callable[[Path], tuple[Path, ...]]
@@ -62,7 +64,7 @@ def load_settings(
     """Read all files. `settings_flag` is the value of `--settings`: a path, or JSON. `given` are flags and variables
     that were set (see `given`), those that win first; managed files win over them.
 
-    Raises ConfigurationError only if `settings_flag` itself cannot be used: somebody asked for it by name.
+    Raises UsageError only if `settings_flag` itself cannot be used: somebody asked for it by name.
     """
     managed, others = settings_sources(places, chosen, list_drop_ins=list_drop_ins)
     documents, problems, digests = list[Document](), list[Problem](), dict[Path, str]()
@@ -160,6 +162,7 @@ def _content(source: Source, read: ReadFile) -> bytes | Unreadable | None:
 
 
 def _flag(value: str, read: ReadFile) -> tuple[Source, bytes]:
+    shown = value if len(value) <= MAX_SHOWN_CHARACTERS else f"{value[:MAX_SHOWN_CHARACTERS]}…"
     if value.lstrip().startswith("{"):
         source = Source("settings_flag", "--settings")
         content: bytes | Unreadable | None = value.encode(errors="surrogatepass")
@@ -168,12 +171,13 @@ def _flag(value: str, read: ReadFile) -> tuple[Source, bytes]:
         source = Source("settings_flag", str(path), path)
         content = read(path)
     if content is None:
-        raise ConfigurationError(
-            f"there is no settings file `{value}`",
+        raise UsageError(
+            f"there is no settings file `{shown}`",
             hint="`--settings` takes a path, or JSON that starts with `{`",
         )
     problems = read_document(source, content).problems
     broken = next((problem for problem in problems if not problem.key), None)
     if broken is not None or isinstance(content, Unreadable):
-        raise ConfigurationError(f"`--settings`: {broken}", hint=broken.hint if broken else "")
+        said = broken.where_and_what if broken else "cannot be used"
+        raise UsageError(f"`--settings {shown}` {said}", hint=broken.hint if broken else "")
     return source, content

@@ -67,7 +67,15 @@ class Problem(msgspec.Struct, frozen=True):
     column: int | None = None
 
     def __str__(self) -> str:
-        column = "" if self.column is None else f", column {self.column}"
-        place = "" if self.line is None else f", line {self.line}{column}"
         which = f": `{self.key}`" if self.key else ""
-        return f"`{self.source}`{place}{which} {self.what}"
+        return f"`{self.source}`{self._place}{which} {self.what}"
+
+    @property
+    def where_and_what(self) -> str:
+        """What is said behind the name of the file."""
+        return f"{self.what}{self._place}"
+
+    @property
+    def _place(self) -> str:
+        column = "" if self.column is None else f", column {self.column}"
+        return "" if self.line is None else f", line {self.line}{column}"

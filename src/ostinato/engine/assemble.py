@@ -74,7 +74,7 @@ async def open_engine(options: Options) -> AsyncGenerator[QueryEngine, None]:
 async def start_engine(options: Options) -> QueryEngine:
     """Set everything up; `aclose()` gives it back. Nothing is sent to a model yet.
 
-    Raises UsageError (options, tools, folder, session), ConfigurationError (rules, key, model, address, `--settings`),
+    Raises UsageError (options, `--settings`, tools, folder, session), ConfigurationError (rules, key, model, address),
     LocalModelError, JournalError. A fault in any other settings file is a notice.
     """
     ground = await _ground(options)

@@ -15,11 +15,11 @@ HINTS: Mapping[ModelErrorKind, str] = MappingProxyType({
     "server": "the fault is the provider's: try again; if it stays, look at its status page",
     "timeout": "the provider was too slow: try again, or raise the limits `OSTINATO_FIRST_BYTE_TIMEOUT_S` and "
     "`OSTINATO_TOTAL_TIMEOUT_S`",
-    "prompt_too_long": "make the conversation shorter with `/compact`, or use a model with a larger window",
-    "request_too_large": "the request has too many bytes: make it shorter with `/compact`, or leave out images and documents",
+    "prompt_too_long": "begin a new conversation (`/clear`), or use a model with a larger window",
+    "request_too_large": "the request has too many bytes: begin a new conversation (`/clear`), or leave out images and documents",
     "media_too_large": "send a smaller or fewer images and documents",
     "invalid_media": "this model cannot read that image or document: send it in another form, or leave it out",
-    "output_overflow": "ask for less output at once, or make the conversation shorter with `/compact`",
+    "output_overflow": "ask for less output at once, or begin a new conversation (`/clear`)",
     "invalid_history": "this is a fault of ours: please report it with the request id",
     "invalid_request": "the server objects to the request itself, in the words above; if they are about what this model can "
     "do, say so in the settings under `models.NAME`",

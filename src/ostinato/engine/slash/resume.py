@@ -21,7 +21,7 @@ async def answer_resume(scene: SlashScene, arguments: str) -> SlashReply:
     others = [one for one in listed if one.session_id != scene.session_id]
     if not arguments:
         return SlashReply("".join(_lines(others)))
-    if arguments.isdecimal() and 1 <= int(arguments) <= len(others):
+    if arguments.isdecimal() and len(arguments) < 9 and 1 <= int(arguments) <= len(others):
         return _opened(others[int(arguments) - 1].session_id, OpenSession(others[int(arguments) - 1].path))
     path = await to_thread.run_sync(find_session, root, arguments, cwd)
     if path.stem == scene.session_id:
