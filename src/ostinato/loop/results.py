@@ -22,9 +22,7 @@ RESUME_PROMPT = (
 
 EMPTY_PROMPT = "Your last reply held no text and no call. If there is something left to do, do it; else say how it ended."
 
-CUT_INPUT = (
-    " It breaks off after {count} characters, as a reply does that reaches its output limit: ask for less in one call."
-)
+CUT_INPUT = " It breaks off after {count} characters, as a reply does that reaches its output limit: ask for less in one call."
 
 ERROR_HEAD_CHARACTERS = 5_000
 """An error text over 10,000 characters keeps its first and last 5,000 (semantics §14.2)."""

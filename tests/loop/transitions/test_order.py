@@ -5,15 +5,16 @@ from tests.loop.transitions.test_overflowed import TOO_LONG, errors
 
 from ostinato.history import History
 from ostinato.loop.transitions.truncated import MAX_RECOVERIES
-from ostinato.messages import Usage
+from ostinato.messages import Usage, meta_prompt
 from ostinato.records import Snip
 from ostinato.stop_hooks import AllowStop, BlockStop, StopDecision, Stopping
 from ostinato.testing import Fails, Reply, ScriptedModel, say, transitions
 
+NOTE = meta_prompt("m", "left out", origin="snip")
+
 
 async def shorten(messages: History, error: object, model: object) -> list[Snip]:
-    first = messages.view()[0]
-    return [Snip("e", "nowhere", "nowhere", first)] if messages.view() else []
+    return [Snip("e", "nowhere", "nowhere", NOTE)] if messages.view() else []
 
 
 async def drain(messages: History) -> list[Snip]:
