@@ -1,6 +1,16 @@
 """Every async test runs on asyncio and on trio unless it says otherwise."""
 
+import signal
+
 import pytest
+
+
+def pytest_sessionstart() -> None:
+    """Commands under test hear the signals they are sent, also where the run itself was started in the background, deaf to them."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            is_interrupt = number is signal.SIGINT
+            signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
 
 
 @pytest.fixture(params=["asyncio", "trio"])

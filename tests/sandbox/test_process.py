@@ -167,10 +167,10 @@ async def test_the_child_leads_a_session_of_its_own_without_a_terminal_and_reads
     ],
 )
 async def test_what_cannot_be_started_is_said_by_name(argv: Sequence[str], named: str, tmp_path: Path):
-    descriptors = os.listdir("/dev/fd")
+    descriptors = set(os.listdir("/dev/fd"))
     with pytest.raises(UsageError, match=named):
         await run_process(argv, cwd=tmp_path, env=os.environ, timeout_s=5)
-    assert os.listdir("/dev/fd") == descriptors
+    assert set(os.listdir("/dev/fd")) <= descriptors
 
 
 async def test_a_missing_folder_is_told_apart_from_a_missing_program(tmp_path: Path):
@@ -183,7 +183,7 @@ async def test_nothing_is_left_open_after_many_runs(run: Run):
     descriptors = len(os.listdir("/dev/fd"))
     for _ in range(10):
         await run("true")
-    assert len(os.listdir("/dev/fd")) == descriptors
+    assert len(os.listdir("/dev/fd")) <= descriptors
     assert not has_zombies()
 
 
