@@ -96,7 +96,7 @@ def test_ctrl_z_stops_with_the_terminal_as_it_was_and_goes_on(desk: Desk, place:
                 terminal.sees("interrupted")
             terminal.until(lambda: terminal.is_idle)
             terminal.type("/status" + ENTER)
-            terminal.sees(str(desk.work))
+            terminal.sees("sandbox   none")
             terminal.until(lambda: terminal.is_idle)
             terminal.type(CTRL_D)
             assert terminal.ended() == 0
