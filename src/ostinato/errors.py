@@ -4,11 +4,9 @@ OstinatoError
 ├── UsageError            a wrong flag, an empty prompt, an unreadable folder: nothing was started
 ├── ConfigurationError    no key, unknown model, broken settings: nothing was sent
 ├── ModelError            a model call failed; `kind`, `retry` and `recover` say what may be done
-├── ImageError            an image cannot be sent (size, dimensions, type)
 ├── IllegalHistory        a request would break its provider's grammar (strict mode)
 ├── JournalError          a session file cannot be written or read
 ├── LocalModelError       the local model cannot be had or run
-├── ToolInputError        a tool call's arguments do not fit its schema
 └── StaleFile             a file changed since it was read; it was left as it is
 """
 
@@ -70,10 +68,6 @@ class ConfigurationError(OstinatoError):
     """A key, model, address or settings file is missing or wrong; nothing was sent."""
 
 
-class ImageError(OstinatoError):
-    """An image cannot be sent to this model; found before sending."""
-
-
 class IllegalHistory(OstinatoError):
     """The messages break the provider's grammar; `problems` names each break."""
 
@@ -88,10 +82,6 @@ class JournalError(OstinatoError):
 
 class LocalModelError(OstinatoError):
     """The local model or its runtime is missing or failed."""
-
-
-class ToolInputError(OstinatoError):
-    """A tool call's arguments do not fit the tool's schema; the model gets this text back."""
 
 
 class StaleFile(OstinatoError):
