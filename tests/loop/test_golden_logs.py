@@ -12,17 +12,20 @@ from typing import get_args
 import anyio.lowlevel
 import pytest
 from tests.loop.scene import Scene
+from tests.loop.transitions.test_collapse_drain import Staged
 from tests.loop.transitions.test_overflowed import REFUSED as MEDIA_REFUSED
 from tests.loop.transitions.test_overflowed import TOO_LONG, compacting, long_talk
 from tests.loop.transitions.test_repaired import BEFORE as ODD_TALK
 from tests.loop.transitions.test_repaired import picky
 
+import ostinato.loop
 from ostinato.engine.budget import TreeBudget
 from ostinato.errors import ModelError
 from ostinato.events import TerminalReason
 from ostinato.loop.budget import BudgetLimits
-from ostinato.messages import Image, Text, UserMessage
+from ostinato.messages import Image, Text, Usage, UserMessage, assistant_fragment, user_prompt
 from ostinato.ports import ModelRequest
+from ostinato.records import ResponseEnded
 from ostinato.state import ContinueReason, QueryConfig
 from ostinato.stop_hooks import BlockStop, PreventStop, StopDecision, Stopping
 from ostinato.testing import (
@@ -43,6 +46,7 @@ from ostinato.testing import (
     transitions,
 )
 from ostinato.tool import ToolContext
+from ostinato.tool_hooks import StopContinuation, ToolRan
 
 GOLDEN = Path(__file__).with_name("golden")
 CONFIG = QueryConfig(normalise_strictly=True, max_retries=1)
@@ -51,15 +55,8 @@ GONE = ModelError("gone", kind="not_found", status=404, recover="fallback_model"
 BUSY = ModelError("busy", kind="overloaded", status=529, retry=True, recover="fallback_model")
 IMAGE = UserMessage("image", (Text("look"), Image("image/png", "aGVsbG8=")))
 
-NOT_YET = frozenset({
-    "collapse_drain_retry",
-    "hook_stopped",
-    "blocking_limit",
-    "rapid_refill_breaker",
-    "structured_output_retry_exhausted",
-    "tool_deferred",
-})
-"""Reasons whose mechanism is not there, or has its scenarios with it."""
+NO_MECHANISM = frozenset({"rapid_refill_breaker", "structured_output_retry_exhausted", "tool_deferred"})
+"""Declared for clients of the field; nothing ends a query so yet. What does must bring its scenario."""
 
 
 def scene(*turns: Turn, **more: object) -> Scene:
@@ -120,6 +117,30 @@ def illegal() -> Scene:
     return replace(scene(), model=picky(lambda text: "odd:id" not in text), before=ODD_TALK)
 
 
+def collapsing() -> Scene:
+    made = compacting(scene(Fails(TOO_LONG), Reply(say("done")), before=long_talk()))
+    return replace(made, drain_collapsed=Staged(("a0", "a29"), ("a30", "a57")))
+
+
+def stopped_by_tool_hook() -> Scene:
+    async def hook(_ran: ToolRan, /) -> StopContinuation:
+        await anyio.lowlevel.checkpoint()
+        return StopContinuation("a release is for people")
+
+    return scene(Reply(say("I look"), call("Look", "t1")), after_tool=[hook], clock=FakeClock())
+
+
+def too_long_to_ask() -> Scene:
+    """A conversation that fills the window, and nothing that shortens it."""
+    full = Usage(input_tokens=SCRIPTED_FACTS.context_window)
+    before = [
+        user_prompt("p", "hello"),
+        assistant_fragment("a", "r", SCRIPTED_FACTS.id, Text("hi")),
+        ResponseEnded("r", SCRIPTED_FACTS.id, full, "end_turn"),
+    ]
+    return scene(before=before, config=replace(CONFIG, auto_compact=False))
+
+
 def malformed() -> Scene:
     return scene(*[Reply(broken_call("Look", f"t{number}", "{no")) for number in range(9)])
 
@@ -131,6 +152,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "reactive_compact_retry": lambda: compacting(
         scene(Fails(TOO_LONG), Reply(say("done")), before=long_talk())
     ),
+    "collapse_drain_retry": collapsing,
     "stop_hook_blocking": lambda: hooked(BlockStop("more"), None),
     "token_budget_continuation": lambda: scene(Reply(say("a")), *[Reply(say("b"))] * 30, target_tokens=100),
     "pause_turn_resume": lambda: scene(Reply(say("a"), stop_reason="pause_turn"), Reply(say("b"))),
@@ -142,7 +164,9 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "max_turns": lambda: scene(Reply(call("Look", "t1")), max_turns=1),
     "prompt_too_long": lambda: scene(Fails(TOO_LONG)),
     "model_error": lambda: scene(Fails(NO)),
+    "hook_stopped": stopped_by_tool_hook,
     "stop_hook_prevented": lambda: hooked(PreventStop("enough")),
+    "blocking_limit": too_long_to_ask,
     "refused": lambda: scene(Reply(say("I will not"), stop_reason="refusal")),
     "image_error": lambda: scene(Fails(MEDIA_REFUSED), before=[IMAGE]),
     "budget_exhausted": out_of_budget,
@@ -158,7 +182,17 @@ SCENES: dict[str, Callable[[], Scene]] = {
 
 def test_every_reason_has_its_scenario():
     reasons = {*get_args(ContinueReason), *get_args(TerminalReason)}
-    assert reasons - set(SCENES) == NOT_YET
+    assert reasons - set(SCENES) == NO_MECHANISM
+
+
+def test_a_reason_without_a_scenario_is_one_that_nothing_gives():
+    loop = Path(next(iter(ostinato.loop.__path__)))
+    sources = [file.read_text() for file in loop.rglob("*.py")]
+    assert [reason for reason in NO_MECHANISM if any(f'"{reason}"' in source for source in sources)] == []
+
+
+def test_no_log_is_stored_that_no_scenario_makes():
+    assert {file.stem for file in GOLDEN.iterdir()} == {name.replace(" ", "_") for name in SCENES}
 
 
 def stored(name: str, lines: Sequence[str]) -> str:
