@@ -251,7 +251,10 @@ class Result(QueryEvent, frozen=True, tag="result"):
 
     `text` is the last reply's, or a local command's. `usage` is the main loop's; `tree_usage` and `costs` (by model) hold
     everything that was spent for it. `total_cost_usd` sums what has known prices; `cost_is_known` says whether that is all.
-    `turn_count` is the Terminal's, 0 without one. `terminal_reason` is None when no query ran. `errors` is empty on success.
+    `turn_count` counts the turns that were taken: a first reply and one more for each round of calls that got its results, whether
+    they ran, failed, or were refused or denied to the last; what a reply was repaired, retried or continued with is no turn of its
+    own. So it is never above `max_turns`, and 0 where no model was asked. `terminal_reason` is None when no
+    query ran. `errors` is empty on success.
     `joined` is the uuid of the result whose query took this text up while it ran: that one holds all numbers, this one none.
     `ends_conversation`: the text asked the host to leave.
     """

@@ -10,19 +10,6 @@ AbortReason = Literal["user", "interrupt", "timeout", "terminated", "consumer_le
 """Why a query stops early. `interrupt`: a new message follows and explains itself."""
 
 
-class Submission(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
-    """One wish from outside."""
-
-
-class Prompt(Submission, frozen=True, tag="prompt"):
-    uuid: str
-    text: str
-
-
-class Interrupt(Submission, frozen=True, tag="interrupt"):
-    reason: AbortReason = "user"
-
-
 class QueuedPrompt(msgspec.Struct, frozen=True):
     """A text that waits for its turn. The message that it becomes has the same `uuid`."""
 

@@ -58,6 +58,34 @@ async def test_the_turn_limit_is_a_subtype_of_its_own():
     assert told.errors
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3])
+async def test_turns_are_the_rounds_that_were_taken_and_never_more_than_the_limit(limit: int):
+    calls = [Reply(call("Look", f"t{number}")) for number in range(limit)]
+    desk = Desk(ScriptedModel(*calls), tools=[fake_tool("Look")], max_turns=limit)
+    told = result(await submitted(await desk.engine()))
+    assert (told.terminal_reason, told.turn_count) == ("max_turns", limit)
+
+
+@pytest.mark.parametrize("asked", ["Look", "Nonsense"])
+async def test_a_round_whose_calls_were_all_denied_or_refused_is_a_turn_like_any_other(asked: str):
+    replies = (Reply(call(asked, "t1"), call(asked, "t2")), Reply(call(asked, "t3")), Reply(say("no")))
+    desk = Desk(ScriptedModel(*replies), tools=[fake_tool("Look")])
+    engine = await desk.engine()
+    engine.set_permission_mode("plan")
+    assert result(await submitted(engine)).turn_count == 3
+
+
+async def test_what_never_reached_a_model_took_no_turn():
+    async def aborts(prompt: str, abort: Abort) -> SlashOutcome:
+        engine.interrupt()
+        await anyio.sleep_forever()
+        return NotACommand()
+
+    engine = await Desk(ScriptedModel(), read=aborts).engine()
+    told = result(await submitted(engine))
+    assert (told.terminal_reason, told.turn_count) == ("aborted_streaming", 0)
+
+
 async def test_a_model_that_fails_is_an_error_with_its_kind_status_and_hint():
     told = result(await submitted(await Desk(ScriptedModel(no_such_model())).engine()))
     assert (told.subtype, told.terminal_reason) == ("error_during_execution", "model_error")

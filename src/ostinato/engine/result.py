@@ -30,7 +30,8 @@ class QueryResult(msgspec.Struct, frozen=True):
 
     @property
     def turn_count(self) -> int:
-        return self.terminal.turn_count
+        """The turns that were taken, as `Result` counts them."""
+        return self.result.turn_count
 
     @property
     def costs(self) -> Mapping[str, ModelCost]:

@@ -46,6 +46,7 @@ class ResultAccount:
         self._api_s = 0.0
         self._spent = Spent()
         self.rest = NO_USAGE
+        self._turn_count = 0
         self._stop_reason: str | None = None
         self._answer = Answer()
 
@@ -57,6 +58,7 @@ class ResultAccount:
             case RequestStart():
                 self._request_ended()
                 self._request_started_s = self._monotonic_s()
+                self._turn_count = max(self._turn_count, event.turn_count)
             case ResponseUsage():
                 self._request_ended()
                 self._stop_reason = event.stop_reason or None
@@ -81,7 +83,7 @@ class ResultAccount:
             costs=costs,
             total_cost_usd=total_cost_usd(costs),
             cost_is_known=is_cost_known(costs),
-            turn_count=terminal.turn_count,
+            turn_count=self._turn_count,
             stop_reason=self._stop_reason,
             transitions=terminal.transitions,
             denials=terminal.denials,
