@@ -7,23 +7,42 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from ostinato.config.places import PROJECT_FOLDERS, Places
+from ostinato.config.settings_text import Unreadable
 from ostinato.config.source import Level, Source
 
+ListDropIns = Callable[[Path], tuple[Path, ...] | Unreadable]
 
-def settings_sources(
-    places: Places, chosen: frozenset[Level], *, list_drop_ins: Callable[[Path], tuple[Path, ...]]
-) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+
+class Layers(msgspec.Struct, frozen=True):
     """The managed files, and those of the chosen levels; each from what wins to what yields, each file once.
+
+    `unlisted` are folders of managed files that nobody could look into.
+    """
+
+    managed: tuple[Source, ...]
+    others: tuple[Source, ...]
+    unlisted: tuple[tuple[Source, Unreadable], ...] = ()
+
+
+def settings_sources(places: Places, chosen: frozenset[Level], *, list_drop_ins: ListDropIns) -> Layers:
+    """Where settings may lie.
 
     Of two ways to the same file the one of the lower level counts: the user's own file is not a project's, even where
     the home folder is the project.
     """
-    managed = tuple(
-        Source("managed", str(path), path, path.parent)
-        for folder in places.managed_folders
-        for path in (*list_drop_ins(folder / "managed-settings.d"), folder / "managed-settings.json")
-    )
+    managed: list[Source] = []
+    unlisted: list[tuple[Source, Unreadable]] = []
+    for folder in places.managed_folders:
+        more = folder / "managed-settings.d"
+        listed = list_drop_ins(more)
+        if isinstance(listed, Unreadable):
+            unlisted.append((_managed(more), listed))
+        else:
+            managed += map(_managed, listed)
+        managed.append(_managed(folder / "managed-settings.json"))
     root = places.project_root
     others = [
         *(_file("local", root / folder / "settings.local.json", root) for folder in PROJECT_FOLDERS),
@@ -34,7 +53,12 @@ def settings_sources(
             if folder is not None
         ),
     ]
-    return managed, tuple(source for source in _once(others) if source.level in chosen)
+    kept = tuple(source for source in _once(others) if source.level in chosen)
+    return Layers(tuple(managed), kept, tuple(unlisted))
+
+
+def _managed(path: Path) -> Source:
+    return _file("managed", path, path.parent)
 
 
 def _file(level: Level, path: Path, anchor: Path) -> Source:

@@ -12,7 +12,7 @@ import msgspec
 
 from ostinato.config.before_trust import acting_parts
 from ostinato.config.keys import SETTINGS
-from ostinato.config.layers import settings_sources
+from ostinato.config.layers import ListDropIns, settings_sources
 from ostinato.config.merge import Branch, Document, merge
 from ostinato.config.places import Places
 from ostinato.config.read_file import drop_ins, read_settings_file
@@ -25,7 +25,6 @@ from ostinato.errors import UsageError
 MAX_SHOWN_CHARACTERS: Final = 100
 
 ReadFile: TypeAlias = Callable[[Path], bytes | Unreadable | None]
-ListDropIns: TypeAlias = Callable[[Path], tuple[Path, ...]]
 
 ALL: Final[frozenset[Level]] = frozenset({"user", "project", "local"})
 """The levels that can be chosen from. Managed files and `--settings` are always read."""
@@ -66,7 +65,7 @@ def load_settings(
 
     Raises UsageError only if `settings_flag` itself cannot be used: somebody asked for it by name.
     """
-    managed, others = settings_sources(places, chosen, list_drop_ins=list_drop_ins)
+    layers = settings_sources(places, chosen, list_drop_ins=list_drop_ins)
     documents, problems, digests = list[Document](), list[Problem](), dict[Path, str]()
 
     def take(source: Source, content: bytes | Unreadable | None) -> None:
@@ -79,14 +78,16 @@ def load_settings(
         if found.document is not None:
             documents.append(found.document)
 
-    for source in managed:
+    for source, unreadable in layers.unlisted:
+        take(source, unreadable)
+    for source in layers.managed:
         take(source, _content(source, read))
     documents.extend(given)
     if settings_flag is not None:
         take(*_flag(settings_flag, read))
-    for source in others:
+    for source in layers.others:
         take(source, _content(source, read))
-    return Loaded(tuple(documents), tuple(problems), (*managed, *others), digests)
+    return Loaded(tuple(documents), tuple(problems), (*layers.managed, *layers.others), digests)
 
 
 def effective(loaded: Loaded, *, is_trusted: bool) -> Effective:

@@ -39,12 +39,15 @@ def find_project_root(cwd: Path, home: Path | None) -> Path:
 
     A home folder under version control is not a project for what lies below it.
     """
-    start = Path(os.path.realpath(cwd))
-    own_home = None if home is None else Path(os.path.realpath(home))
-    for folder in (start, *start.parents):
-        if os.path.lexists(folder / ".git"):
-            return start if folder == own_home else folder
-    return start
+    start = os.path.realpath(cwd)
+    folder = start
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return Path(start)
+        folder = above
+    is_home = home is not None and folder == os.path.realpath(home)
+    return Path(start if is_home else folder)
 
 
 def is_anything_there(places: Places, chosen: Collection[str]) -> bool:
@@ -57,13 +60,15 @@ def is_anything_there(places: Places, chosen: Collection[str]) -> bool:
 
 def _looked_for(places: Places, chosen: Collection[str]) -> Iterator[str]:
     for folder in places.managed_folders:
-        yield from (os.path.join(folder, name) for name in MANAGED_NAMES)
+        for name in MANAGED_NAMES:
+            yield f"{folder}/{name}"
     if "project" in chosen or "local" in chosen:
-        yield from (os.path.join(places.project_root, name) for name in (*ACTING_PARENTS, MCP_FILE))
+        for name in (*ACTING_PARENTS, MCP_FILE):
+            yield f"{places.project_root}/{name}"
     if "user" in chosen:
         for folder in (places.data_root, places.other_user_folder):
             if folder is not None:
-                yield os.path.join(folder, "settings.json")
+                yield f"{folder}/settings.json"
 
 
 def _may_exist(path: str) -> bool:

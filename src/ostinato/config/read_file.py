@@ -30,11 +30,22 @@ def read_settings_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes | Unread
         os.close(descriptor)
 
 
-def drop_ins(folder: Path) -> tuple[Path, ...]:
-    """The `*.json` files of a folder, those that win first: later names win. Hidden ones are left out."""
+def drop_ins(folder: Path) -> tuple[Path, ...] | Unreadable:
+    """The `*.json` files of a folder, those that win first: later names win. Hidden ones are left out.
+
+    What stands in the folder's place and is none, or cannot be listed, is not the same as no folder.
+    """
     try:
         names = os.listdir(folder)
-    except OSError:
+    except OSError as error:
+        if error.errno in _ABSENT and not os.path.lexists(folder):
+            return ()
+        return (
+            Unreadable("is no folder", "put a folder there, or remove it")
+            if error.errno in _ABSENT
+            else _unreadable(error)
+        )
+    except ValueError:
         return ()
     chosen = sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
     return tuple(folder / name for name in reversed(chosen))

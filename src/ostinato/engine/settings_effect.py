@@ -14,9 +14,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.config.keys import MODEL, PRICES
+from ostinato.config.lost_rules import lost_restrictions, managed_error, require_managed
 from ostinato.config.settings import PermissionSettings, Settings
 from ostinato.config.shape import is_object
-from ostinato.config.source import PROJECT_LEVELS, Problem, Sourced
+from ostinato.config.source import PROJECT_LEVELS, Sourced
 from ostinato.config.waiting import Waiting
 from ostinato.engine.found_settings import FoundSettings
 from ostinato.engine.option_checks import no_bypass
@@ -59,13 +60,15 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def apply_settings(options: Options, found: FoundSettings, around: StartedIn) -> Applied:
-    """What `found` changes. Raises UsageError where a flag asks for what the settings take away, and ConfigurationError for the
-    mode that asks nothing while a rule that denies may have been lost.
+    """What `found` changes. Raises UsageError where a flag asks for what the settings take away, and ConfigurationError where a
+    rule that denies may have been lost: for the mode that asks nothing, and always where it is one of the machine's.
     """
     notices: list[str] = []
     settings = found.effective().settings
+    lost_problems = tuple(lost_restrictions(found.loaded.problems))
+    require_managed(lost_problems)
     rules = tuple(_rules(settings.permissions, ("deny", "ask"), notices))
-    lost = (*_lost_restrictions(found.loaded.problems), *notices)
+    lost = (*map(str, lost_problems), *notices)
     rules += tuple(_rules(settings.permissions, ("allow",), notices))
     changed = _with_settings(options, settings, around, notices)
     if lost and changed.permission_mode == "bypassPermissions":
@@ -109,14 +112,6 @@ def _variables(settings: Settings, notices: list[str]) -> dict[str, str]:
             f"`HOME` of `{home.origin}` is left out: the home folder is where the program found it"
         )
     return {name: sourced.value for name, sourced in settings.env.items() if name != "HOME"}
-
-
-def _lost_restrictions(problems: Iterable[Problem]) -> Iterator[str]:
-    """What was left out and may have held a rule that denies or asks: a whole file, or that part of one."""
-    for problem in problems:
-        key = problem.key.casefold()
-        if key in {"", "permissions"} or key.startswith(("permissions.deny", "permissions.ask")):
-            yield str(problem)
 
 
 def _value(sourced: Sourced[Any] | None, otherwise: Any) -> Any:
@@ -215,6 +210,8 @@ def _rules(
             try:
                 yield parse_rule(sourced.value, behaviour, str(origin), anchor=origin.source.anchor)
             except ConfigurationError as error:
+                if behaviour != "allow" and origin.source.level == "managed":
+                    raise managed_error(origin.source, error.message) from error
                 notices.append(f"{error.message}, so it is left out; {error.hint}")
 
 
