@@ -38,6 +38,19 @@ def test_a_built_in_command_answers_on_standard_output_and_nothing_is_sent(desk:
         first, *_ = desk.run("-p", "/cost", "--output-format", "stream-json").messages
         assert {"cost", "help"} <= set(first["slash_commands"])
         assert server.requests == []
+        assert desk.sessions == []
+
+
+@pytest.mark.process
+def test_a_conversation_of_commands_alone_leaves_no_session_and_offers_none(desk: Desk):
+    with PseudoTerminal(desk) as terminal:
+        terminal.prompted()
+        terminal.type("/status" + ENTER)
+        terminal.sees("sandbox   none")
+        terminal.type("/exit" + ENTER)
+        assert terminal.ended() == 0
+        assert "--resume" not in terminal.text
+    assert desk.sessions == []
 
 
 @pytest.mark.process

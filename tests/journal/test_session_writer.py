@@ -29,8 +29,16 @@ from ostinato.history import History
 from ostinato.journal.disk import SYNC, Disk
 from ostinato.journal.read import fold, read_session
 from ostinato.journal.side_files import MAX_LINE_BYTES, side_folder
-from ostinato.messages import Text, ToolResult, ToolUse, assistant_fragment, tool_result_message, user_prompt
-from ostinato.records import Record, Retract, SessionStarted, ToolStarted
+from ostinato.messages import (
+    SystemMessage,
+    Text,
+    ToolResult,
+    ToolUse,
+    assistant_fragment,
+    tool_result_message,
+    user_prompt,
+)
+from ostinato.records import QueueArrived, Record, Retract, SessionStarted, SettingChanged, ToolStarted
 
 FIRST, SECOND, THIRD = (user_prompt(f"u{number}", f"prompt {number}") for number in (1, 2, 3))
 BIG = tool_result_message("big", ToolResult("t1", "line\n" * 100_000))
@@ -69,7 +77,11 @@ def test_what_is_read_back_folds_to_the_live_history(
     tmp_path_factory: pytest.TempPathFactory, records: list[Record]
 ):
     live = History.empty().extend(records)
-    found = read_session(written(tmp_path_factory.mktemp("s"), records))
+    writer = new_session(tmp_path_factory.mktemp("s"))
+    for record in records:
+        writer.write(record)
+    found = read_session(writer.path)
+    writer.close()
     again = fold(found.records)
     assert again.log() == records
     assert again.view() == live.view()
@@ -242,6 +254,61 @@ async def test_a_sync_covers_what_was_written_before_it_began(tmp_path: Path):
         await writer.sync()
         assert sizes[-1] == writer.path.stat().st_size
     writer.close()
+
+
+UNWORTHY: tuple[Record, ...] = (
+    SessionStarted("s1", "/project", "m", "1"),
+    SettingChanged("model", "m"),
+    SystemMessage("c1", "local_command_output", "nothing was spent"),
+)
+
+
+@pytest.mark.parametrize("count", range(len(UNWORTHY) + 1))
+def test_a_session_in_which_nobody_said_anything_leaves_no_file(tmp_path: Path, count: int):
+    path = written(tmp_path, UNWORTHY[:count])
+    assert not path.exists()
+
+
+def nothing(_path: Path) -> None:
+    pass
+
+
+def name_it(path: Path) -> None:
+    append(path, RENAMED)
+
+
+def replace_it(path: Path) -> None:
+    path.unlink()
+    path.write_text("of somebody else")
+
+
+@pytest.mark.parametrize(
+    ("further", "happens"),
+    [
+        ((FIRST,), nothing),
+        ((QueueArrived("q1", "typed early"),), nothing),
+        ((), name_it),
+        ((), lambda path: append(path, FORGED)),
+        ((), replace_it),
+    ],
+)
+def test_what_somebody_said_or_wrote_stays(
+    tmp_path: Path, further: tuple[Record, ...], happens: Callable[[Path], None]
+):
+    writer = new_session(tmp_path)
+    for record in (*UNWORTHY, *further):
+        writer.write(record)
+    happens(writer.path)
+    writer.close()
+    assert writer.path.exists()
+
+
+def test_a_session_that_went_on_stays_whatever_was_added(tmp_path: Path):
+    path = written(tmp_path, (FIRST,))
+    opened = reopened(path)
+    opened.writer.write(UNWORTHY[-1])
+    opened.writer.close()
+    assert read_session(path).records == (FIRST, UNWORTHY[-1])
 
 
 def test_what_has_no_json_form_poisons_before_anything_is_written(tmp_path: Path):

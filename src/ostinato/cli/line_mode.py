@@ -42,6 +42,7 @@ from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
+from ostinato.journal.write import is_worth_keeping
 from ostinato.version import VERSION
 
 
@@ -99,7 +100,7 @@ async def _converse(
             tasks.cancel_scope.cancel()
         if not is_whole:
             return FAILED
-        if options.keep_session and len(engine.history):
+        if options.keep_session and any(is_worth_keeping(record) for record in engine.history.log()):
             outbox.flush()
             talk(f"go on with `ostinato --resume {engine.session_id}`\n")
     return DONE if signals.cause is None else signals.exit_code

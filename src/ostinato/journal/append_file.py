@@ -3,6 +3,7 @@
 It looks before each append whether it is still the file it left, and tells what other programs added meanwhile.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -95,6 +96,15 @@ class AppendFile:
             self._disk.sync(fd)
         finally:
             os.close(fd)
+
+    def remove(self) -> None:
+        """Take the file away, unless others wrote into it or another one has its name. Whoever has it open meanwhile finds it
+        deleted, and says so.
+        """
+        with contextlib.suppress(OSError):
+            mine, named = os.fstat(self._fd), os.stat(self.path)
+            if os.path.samestat(mine, named) and mine.st_size == self.end:
+                os.unlink(self.path)
 
     def close(self) -> None:
         """Close and unlock; every later append raises."""

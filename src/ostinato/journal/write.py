@@ -25,14 +25,16 @@ from ostinato.journal.append_file import AppendFile
 from ostinato.journal.chain import Chain
 from ostinato.journal.group_sync import GroupSync
 from ostinato.journal.read import Scan, renamed
-from ostinato.records import Record
+from ostinato.messages import SystemMessage
+from ostinato.records import Record, SessionStarted, SettingChanged
 
 
 class SessionWriter:
     """The one writer of a session file; `opening.py` makes it. Implements the Journal port.
 
     Before each write it looks whether the file is still the one it left: another program's rename or tag is taken in,
-    a record of another writer or a file cut or deleted by somebody ends this writer.
+    a record of another writer or a file cut or deleted by somebody ends this writer. A file that it began, and in which nothing
+    came to stand that is worth keeping, is gone again when it closes.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class SessionWriter:
         self._chain = Chain(found.records)
         self._names = ForeignLine(custom_title=found.title, tag=found.tag)
         self._names_end = 0  # unknown for what was there before
+        self._is_worth_keeping = bool(found.last_seq)
 
     @property
     def path(self) -> Path:
@@ -68,6 +71,7 @@ class SessionWriter:
         self._meet_others()
         self._file.append(self._sealed(record))
         self._seq += 1
+        self._is_worth_keeping = self._is_worth_keeping or is_worth_keeping(record)
         self._chain.follow(record)
 
     def claim(self) -> None:
@@ -99,7 +103,9 @@ class SessionWriter:
     def close(self) -> None:
         """Give the file free; what was written stays. Later writes raise JournalError."""
         try:
-            if self._file.is_sound and self._are_names_far():
+            if self._file.is_sound and not (self._is_worth_keeping or self.title or self.tag):
+                self._file.remove()
+            elif self._file.is_sound and self._are_names_far():
                 self.restate_names()
         except JournalError:
             pass  # every record is kept; only a listing shows the first prompt instead of the title
@@ -155,6 +161,15 @@ class SessionWriter:
         data = encode(line)
         self._file.append(data + b"\n")
         self._take_in(decode_line(data))
+
+
+def is_worth_keeping(record: Record) -> bool:
+    """Whether a session that holds no more than this could be gone on with: its beginning, its settings and what the program
+    itself answered are nothing that anybody said.
+    """
+    if isinstance(record, SystemMessage):
+        return record.subtype != "local_command_output"
+    return not isinstance(record, SessionStarted | SettingChanged)
 
 
 def _require_readable(line: bytes) -> None:
