@@ -1,7 +1,7 @@
 """Where instruction files may lie, in the order in which they count: nothing is read here, only folders of rules are listed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +16,8 @@ MAX_RULE_ENTRIES: Final = 10_000
 """Names looked at below one folder of rules."""
 
 _USER_NAMES: Final = ("AGENTS.md", "CLAUDE.md", "rules")
-_FOLDER_NAMES: Final = (
-    "AGENTS.md",
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    ".claude/CLAUDE.md",
-    ".claude/rules",
-    ".ostinato/rules",
-)
+_FOLDER_NAMES: Final = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md")
+_FOLDERS_BELOW: Final = ((".claude", ("CLAUDE.md", "rules")), (".ostinato", ("rules",)))
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -58,19 +52,37 @@ def folder_candidates(folder: Path) -> Iterator[Candidate]:
 
 
 def is_anything_there(places: InstructionPlaces) -> bool:
-    """Whether any file of instructions may exist: a few quick looks at the disk, for the many runs that have none."""
-    return any(os.path.lexists(path) for path in _looked_for(places))
+    """Whether any file of instructions may exist: a few quick looks at the disk, for the many runs that have none.
+
+    Every file of `start_candidates` is one of those looked for, or lies in one of them.
+    """
+    if any(os.path.lexists(path) for path in places.managed):
+        return True
+    if places.data_root is not None and _holds(str(places.data_root), _USER_NAMES):
+        return True
+    if places.home is not None and _holds(f"{places.home}/.claude", _USER_NAMES):
+        return True
+    return any(map(_may_hold, _upwards(str(places.cwd))))
 
 
-def _looked_for(places: InstructionPlaces) -> Iterator[str]:
-    """Every file of `start_candidates` is one of these or lies in one of them."""
-    yield from map(str, places.managed)
-    user = (places.data_root, None if places.home is None else places.home / ".claude")
-    for folder in user:
-        if folder is not None:
-            yield from (os.path.join(folder, name) for name in _USER_NAMES)
-    for folder in (places.cwd, *places.cwd.parents):
-        yield from (os.path.join(folder, name) for name in _FOLDER_NAMES)
+def _may_hold(folder: str) -> bool:
+    """`folder` ends with a slash."""
+    if any(os.path.lexists(folder + name) for name in _FOLDER_NAMES):
+        return True
+    return any(_holds(folder + below, names) for below, names in _FOLDERS_BELOW)
+
+
+def _holds(folder: str, names: Iterable[str]) -> bool:
+    """One look where there is no such folder, as nearly everywhere."""
+    return os.path.lexists(folder) and any(os.path.lexists(f"{folder}/{name}") for name in names)
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and all above it, each with its slash."""
+    while folder != os.sep:
+        yield f"{folder}{os.sep}"
+        folder = os.path.dirname(folder)
+    yield os.sep
 
 
 def _user_candidates(places: InstructionPlaces) -> Iterator[Candidate]:

@@ -12,7 +12,7 @@ from ostinato.engine.options import MAX_FALLBACK_MODELS, Options
 from ostinato.engine.thinking import check_wish
 from ostinato.errors import UsageError
 from ostinato.option_values import PERMISSION_MODES
-from ostinato.providers.deadlines import Deadlines
+from ostinato.providers.deadlines import DEFAULT_DEADLINES, Deadlines
 
 LISTS = ("allowed_tools", "disallowed_tools", "add_dirs", "fallback_models")
 COUNTS = ("max_turns", "max_output_tokens", "max_total_tokens")
@@ -39,8 +39,9 @@ def check_options(options: Options) -> None:
         _check_count(name, getattr(options, name))
     for name in AMOUNTS:
         _check_amount(name, getattr(options, name))
-    for name in Deadlines.__struct_fields__:
-        _check_seconds(f"deadlines.{name}", getattr(options.deadlines, name, None))
+    if options.deadlines is not DEFAULT_DEADLINES:
+        for name in Deadlines.__struct_fields__:
+            _check_seconds(f"deadlines.{name}", getattr(options.deadlines, name, None))
     if options.permission_mode is not None:
         check_mode(options.permission_mode)
     check_wish(options.thinking, options.effort)

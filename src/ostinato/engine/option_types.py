@@ -5,6 +5,7 @@ A number for a uuid would be written, and the session could never be read again.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ def usable_options(options: Options) -> Options:
     """The same with paths for folders that were given as texts. Raises UsageError for a value of another kind."""
     for name, (fits, wanted) in _KINDS.items():
         value: object = getattr(options, name)
-        if not fits(value):
+        if value is not _DEFAULTS[name] and not fits(value):
             raise UsageError(f"`{name}` is {shown(value)}", hint=f"it takes {wanted}")
     return replace(
         options, cwd=Path(options.cwd), add_dirs=tuple(Path(folder) for folder in options.add_dirs)
@@ -140,3 +141,8 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
     "on_notice": (callable, "a function that takes a sentence"),
     "environment": (_or_none(_is_environment), "a dict from texts to texts, or None for this process's own"),
 }
+
+_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType(
+    dict(zip(Options.__struct_fields__, Options.__struct_defaults__, strict=True))
+)
+"""They fit, so that only what a caller chose is looked at."""
