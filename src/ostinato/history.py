@@ -45,9 +45,12 @@ class History:
     The tail begins with the assistant message of the newest response while its fragments and results may still arrive;
     everything before it is closed, and a closed list only ever grows: two histories whose `closed` is the same list
     share the prefix of the shorter one.
+
+    `last_response` is the newest that ended, None where its usage says nothing of this view any more. `counted` is the view that
+    its usage counts, where an edit has changed the view since; None where the view still begins with it.
     """
 
-    __slots__ = ("_closed", "_closed_length", "_log", "_log_length", "last_response", "tail")
+    __slots__ = ("_closed", "_closed_length", "_log", "_log_length", "counted", "last_response", "tail")
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class History:
         closed: list[Message],
         tail: tuple[Message, ...],
         last_response: ResponseEnded | None,
+        counted: tuple[Message, ...] | None = None,
     ) -> None:
         self._log = log
         self._log_length = len(log)
@@ -62,6 +66,7 @@ class History:
         self._closed_length = len(closed)
         self.tail = tail
         self.last_response = last_response
+        self.counted = counted
 
     @classmethod
     def empty(cls) -> "History":
@@ -74,7 +79,9 @@ class History:
         undone = _undone_edits(log)
         history = cls.empty()
         for record in log:
-            if isinstance(record, Undo) or (isinstance(record, Edit) and record.edit_id in undone):
+            if isinstance(record, Undo) and record.target in undone:
+                history = history._undone(record)
+            elif isinstance(record, Undo) or (isinstance(record, Edit) and record.edit_id in undone):
                 history = history._remember(record)
             else:
                 history = history.append(record)
@@ -134,16 +141,24 @@ class History:
         return self._push(record)
 
     def _remember(self, record: Record) -> "History":
-        last = record if isinstance(record, ResponseEnded) else self.last_response
-        return self._grown(record, self._closed, self._closed_length, self.tail, last)
+        remembered = self._grown(record, self._closed, self._closed_length, self.tail)
+        if isinstance(record, ResponseEnded):
+            remembered.last_response, remembered.counted = record, None
+        return remembered
+
+    def _undone(self, record: Undo) -> "History":
+        """What was counted under the edit that is undone says nothing of the view without it."""
+        remembered = self._remember(record)
+        remembered.last_response = remembered.counted = None
+        return remembered
 
     def _push(self, message: Message) -> "History":
         merged = _merged_into(self.tail, message)
         if merged is not None:
-            return self._grown(message, self._closed, self._closed_length, merged, self.last_response)
+            return self._grown(message, self._closed, self._closed_length, merged)
         if self.tail and not _ends_tail(message):
             tail = (*self.tail, message)
-            return self._grown(message, self._closed, self._closed_length, tail, self.last_response)
+            return self._grown(message, self._closed, self._closed_length, tail)
         closed, length = self._closed, self._closed_length
         for settled in self.tail:
             closed, length = _pushed(closed, length, settled)
@@ -152,7 +167,7 @@ class History:
             tail = (message,)
         else:
             closed, length = _pushed(closed, length, message)
-        return self._grown(message, closed, length, tail, self.last_response)
+        return self._grown(message, closed, length, tail)
 
     def _edit(self, edit: AnyEdit) -> "History":
         before = self.view()
@@ -163,8 +178,10 @@ class History:
         closed, tail = after[:start], tuple(after[start:])
         log: list[Record] = self.log()
         log.append(edit)
-        last = None if isinstance(edit, Boundary) else self.last_response
-        return History(log, closed, tail, last)
+        if isinstance(edit, Boundary):
+            return History(log, closed, tail, None)
+        counted = self.counted or _counted_in(before, self.last_response)
+        return History(log, closed, tail, self.last_response, counted)
 
     def _grown(
         self,
@@ -172,15 +189,24 @@ class History:
         closed: list[Message],
         closed_length: int,
         tail: tuple[Message, ...],
-        last_response: ResponseEnded | None,
     ) -> "History":
         grown = History.__new__(History)
         grown._log, grown._log_length = _pushed(self._log, self._log_length, record)
         grown._closed = closed
         grown._closed_length = closed_length
         grown.tail = tail
-        grown.last_response = last_response
+        grown.last_response = self.last_response
+        grown.counted = self.counted
         return grown
+
+
+def _counted_in(view: list[Message], last: ResponseEnded | None) -> tuple[Message, ...] | None:
+    """The view up to the reply that ended last; None if it is not there."""
+    for index in range(len(view) - 1, -1, -1):
+        message = view[index]
+        if last and isinstance(message, AssistantMessage) and message.response_id == last.response_id:
+            return tuple(view[: index + 1])
+    return None
 
 
 def _pushed(shared: list[T], length: int, item: T) -> tuple[list[T], int]:

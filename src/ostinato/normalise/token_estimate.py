@@ -1,6 +1,7 @@
 """How many tokens a request has before a provider counted it: on the high side, for Latin text, code, CJK and base64 alike.
 
-What was counted already (the usage of the last response) is taken as it is; only what is newer is estimated.
+What was counted already (the usage of the last response) is taken as it is; only what is newer is estimated. Of what an edit has
+taken out since, only what it had at the least is taken off.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,9 @@ from ostinato.ports import ModelRequest
 BYTES_A_TOKEN: Final = 2.5
 """UTF-8 bytes. English prose has 4 and more, code about 3.3, JSON and base64 2 to 3, CJK 3 (one character)."""
 
+MOST_BYTES_A_TOKEN: Final = 8
+"""No text of any length that people or tools write has more; indented code and tables come nearest."""
+
 IMAGE_TOKENS: Final = 2_000
 """Flat, as in the field (semantics §27)."""
 
@@ -44,10 +48,18 @@ def text_tokens(size_bytes: int) -> int:
 
 def request_tokens(request: ModelRequest, history: History) -> int:
     """Input tokens of a request that was built from this history."""
+    last = history.last_response
+    counted = last.usage.context_tokens if last else 0
+    if counted and history.counted is not None:
+        return min(_whole(request), counted + _grown_by(history.counted, history.view()))
     newer = _since_counted(history)
     if newer is not None:
-        counted = history.last_response.usage.context_tokens if history.last_response else 0
         return counted + sum(blocks_tokens(_blocks(message)) for message in newer)
+    return _whole(request)
+
+
+def _whole(request: ModelRequest) -> int:
+    """With nothing counted."""
     system = sum(text_tokens(_size(text)) for text in request.system)
     tools = sum(
         text_tokens(len(encode(tool.input_schema)) + _size(tool.description)) for tool in request.tools
@@ -57,6 +69,38 @@ def request_tokens(request: ModelRequest, history: History) -> int:
 
 def blocks_tokens(blocks: Iterable[UserBlock | AssistantBlock]) -> int:
     return sum(_block_tokens(block) + BLOCK_TOKENS for block in blocks)
+
+
+def _grown_by(counted: Sequence[Message], view: Sequence[Message]) -> int:
+    """Tokens by which the view is at the most longer than what was counted; below zero for a shorter one."""
+    then, now = {id(message) for message in counted}, {id(message) for message in view}
+    gone = [b for m in counted if id(m) not in now and not _is_error(m) for b in _blocks(m)]
+    added = [b for m in view if id(m) not in then for b in _blocks(m)]
+    shared = {id(block) for block in gone} & {id(block) for block in added}
+    less = sum(_least_tokens(block) for block in gone if id(block) not in shared)
+    return blocks_tokens(block for block in added if id(block) not in shared) - less
+
+
+def _is_error(message: Message) -> bool:
+    """A note for the user, which no model read."""
+    return isinstance(message, AssistantMessage) and message.is_error
+
+
+def _least_tokens(block: UserBlock | AssistantBlock) -> int:
+    """What a block has counted for at the least. Media may be tiny, and thinking may not have been sent."""
+    match block:
+        case Text():
+            return _size(block.text) // MOST_BYTES_A_TOKEN
+        case ToolUse():
+            return len(encode(dict(block.input))) // MOST_BYTES_A_TOKEN
+        case ToolResult():
+            content = block.content
+            whole = _size(content) if isinstance(content, str) else 0
+            return whole // MOST_BYTES_A_TOKEN
+        case Thinking() | RedactedThinking() | Image() | Document():
+            return 0
+        case _:
+            assert_never(block)
 
 
 def _since_counted(history: History) -> list[Message] | None:
