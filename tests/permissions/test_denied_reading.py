@@ -115,3 +115,46 @@ def test_other_files_may_be_copied_where_edits_are_accepted(folder: Path) -> Non
         assert outcome(bash(command, folder), "deny Read(secrets.txt)", mode="acceptEdits") == "Allow", (
             command
         )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "test -f secrets.txt",
+        "[ -e secrets.txt ]",
+        "[[ -f secrets.txt ]]",
+        "[[ -f secrets.txt ]] && echo yes",
+        "if [[ ! -s secrets.txt ]]; then echo empty; fi",
+        "while [[ plain.txt -nt secrets.txt ]]; do sleep 1; done",
+        "[[ secrets.txt -ef plain.txt ]]",
+        "[[ -n a && -r private/key.pem ]]",
+        'for x in a b; do [[ -d $x ]] || echo "$([[ -f secrets.txt ]] && echo yes)"; done',
+        "cd private && [[ -f key.pem ]]",
+        "[[ -f $name ]]",
+        "[[ -f ~somebody/secrets.txt ]]",
+        "[[ $name -ot plain.txt ]]",
+        "bash -c '[[ -f secrets.txt ]]'",
+    ],
+)
+def test_a_question_about_a_denied_file_is_a_look_at_it(command: str, folder: Path) -> None:
+    for mode in MODES:
+        assert outcome(bash(command, folder), *RULES, mode=mode) != "Allow", mode
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "[[ -f plain.txt ]]",
+        "[[ -n $name && $name == secrets.txt ]] && echo yes",
+        "[[ plain.txt -nt src/code.py ]] || echo old",
+    ],
+)
+def test_questions_about_other_things_are_free(command: str, folder: Path) -> None:
+    assert outcome(bash(command, folder), *RULES) == "Allow"
+
+
+@pytest.mark.parametrize("form", ["test -f {}", "[ -f {} ]", "[[ -f {} ]]"])
+def test_every_form_of_the_question_is_judged_alike(form: str, folder: Path) -> None:
+    for path, expected in (("plain.txt", "Allow"), ("/etc/hostname", "Ask"), ("secrets.txt", "Deny")):
+        assert outcome(bash(form.format(path), folder), *RULES) == expected, path
+    assert outcome(bash(form.format("/etc/hostname"), folder), "allow Read(//etc/**)") == "Allow"

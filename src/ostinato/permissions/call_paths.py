@@ -121,7 +121,7 @@ def paths_of(call: CallFacts) -> CallPaths:
         return CallPaths(call, ())
     text = str(call.input.get("command", ""))
     start = Folders((call.cwd,), call.home, repository_problem=call.repository_problem)
-    return CallPaths(call, effects_of(call.shell.commands, text, start))
+    return CallPaths(call, effects_of(call.shell.acts(), text, start))
 
 
 def git_folders(call: CallFacts) -> tuple[Path, ...]:

@@ -88,6 +88,8 @@ def _reach(link: SimpleCommand) -> ContentReach:
     if name == "git":
         return _reach_of_git(link)
     looked_at = paths_read_by(SimpleCommand(link.argv, (), link.env, link.globs))
+    if name == "[[":
+        return ContentReach(is_open=None in link.argv)
     if looked_at is not None:
         return ContentReach(looked_at or (".",)) if _searches_trees(name, link) else ContentReach()
     if name not in SHOWING:

@@ -10,6 +10,7 @@ from ostinato.permissions.option_grammar import Arguments, parse_command
 from ostinato.permissions.read_only_git import is_read_only_git
 from ostinato.permissions.read_only_programs import FORMS
 from ostinato.permissions.shell_command import Redirect, SimpleCommand, Unprovable
+from ostinato.permissions.shell_condition import FILE_COMPARISONS, FILE_TESTS
 from ostinato.permissions.shell_reader import read_command
 from ostinato.permissions.wrappers import commands_run_by, unsafe_assignment
 
@@ -17,9 +18,6 @@ Paths = tuple[str, ...]
 WRAPPERS = frozenset({"timeout", "time", "nice", "stdbuf", "command", "builtin", "xargs"})
 HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 """Redirections to these write no file."""
-FILE_TESTS = frozenset(f"-{letter}" for letter in "abcdefghkprsuwxGLNOS")
-"""Of `test`. `-a` and `-o` also stand between two tests: then the word behind is taken for a path, which is one too many."""
-FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
 FIND_TESTS = frozenset(
     {
         "-name",
@@ -86,7 +84,7 @@ def is_read_only_shell(text: str) -> bool:
     reading = read_command(text)
     if isinstance(reading, Unprovable):
         return False
-    return bool(reading.commands) and all(is_read_only_command(command) for command in reading.commands)
+    return bool(reading.acts()) and all(map(is_read_only_command, reading.acts()))
 
 
 def is_read_only_command(command: SimpleCommand) -> bool:
@@ -152,8 +150,8 @@ def _paths_of_program(name: str, command: SimpleCommand) -> Paths | None:
             return () if is_read_only_git(command) else None
         case "find":
             return _paths_of_find(command)
-        case "test" | "[":
-            return _paths_of_test(command)
+        case "test" | "[" | "[[":
+            return _paths_of_test(name, command)
         case "echo":
             return ()
         case "printf":
@@ -188,18 +186,21 @@ def _behind_pattern(arguments: Arguments, pattern_options: frozenset[str]) -> Pa
     return arguments.operands if has_pattern else arguments.operands[1:]
 
 
-def _paths_of_test(command: SimpleCommand) -> Paths | None:
-    """The files it asks about: what it says of them is read."""
-    words = tuple(word for word in command.argv[1:] if word is not None)
-    if len(words) + 1 != len(command.argv) or {"-v", "-R"} & set(words):
+def _paths_of_test(name: str, command: SimpleCommand) -> Paths | None:
+    """The files it asks about: what it says of them is read. `[[` evaluates nothing, whatever its unknown words are."""
+    if name != "[[" and (None in command.argv or {"-v", "-R"} & set(command.argv)):
         return None
+    words = command.argv[1:]
     found: list[str] = []
     for index, word in enumerate(words):
         before = words[index - 1] if index else ""
         if word in FILE_TESTS and before not in FILE_COMPARISONS:
-            found += words[index + 1 : index + 2]
+            asked = words[index + 1 : index + 2]
         elif word in FILE_COMPARISONS:
-            found += words[max(0, index - 1) : index] + words[index + 1 : index + 2]
+            asked = words[max(0, index - 1) : index] + words[index + 1 : index + 2]
+        else:
+            continue
+        found += [path for path in asked if path is not None]
     return tuple(found)
 
 

@@ -32,9 +32,17 @@ class SimpleCommand(msgspec.Struct, frozen=True):
 
 
 class Proven(msgspec.Struct, frozen=True):
-    """Every simple command that could run, substitutions included, in the order they were read."""
+    """Every simple command that could run, substitutions included, in the order they were read.
+
+    `conditions`: each `[[ … ]]` that asks about files, as the command `[[` with those questions alone.
+    """
 
     commands: tuple[SimpleCommand, ...]
+    conditions: tuple[SimpleCommand, ...] = ()
+
+    def acts(self) -> tuple[SimpleCommand, ...]:
+        """All that looks at something or does something."""
+        return self.conditions + self.commands
 
 
 class Unprovable(msgspec.Struct, frozen=True):

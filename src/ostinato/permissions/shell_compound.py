@@ -8,6 +8,7 @@ import re
 from ostinato.permissions.name_set import names
 from ostinato.permissions.shell_builtins import is_local_or_upper
 from ostinato.permissions.shell_command import NotProvableError, Redirect, SimpleCommand
+from ostinato.permissions.shell_condition import read_condition
 from ostinato.permissions.shell_cursor import Cursor
 from ostinato.permissions.shell_simple import (
     at_redirect,
@@ -24,7 +25,6 @@ from ostinato.permissions.shell_words import read_word
 
 CLOSING_WORDS = names("then else elif fi do done esac in }")
 CASE_ENDS = frozenset({";;", ";&"})
-ARITHMETIC_TEST = re.compile(r"-(?:eq|ne|lt|le|gt|ge|v|R)")
 
 
 def read_until(cursor: Cursor, closer: str) -> None:
@@ -142,7 +142,8 @@ def _read_stage(cursor: Cursor) -> None:
         case "case":
             _read_case(cursor)
         case "[[":
-            _read_condition(cursor)
+            _take_word(cursor, "[[")
+            read_condition(cursor)
         case word:
             raise NotProvableError(f"the keyword `{word}` is not read here")
     _read_trailing_redirects(cursor)
@@ -242,24 +243,6 @@ def _read_patterns(cursor: Cursor) -> None:
             return
         if sign != "|":
             raise NotProvableError("a pattern of `case` is not closed")
-
-
-def _read_condition(cursor: Cursor) -> None:
-    """`[[ … ]]` of plain words; tests that evaluate text as arithmetic are refused."""
-    _take_word(cursor, "[[")
-    while True:
-        cursor.skip_blanks()
-        if cursor.ahead(2) in {"&&", "||"}:
-            cursor.skip(2)
-            continue
-        if cursor.peek() in {"", "\n", ";", "&", "|", "(", ")", "<", ">", "#"}:
-            raise NotProvableError("this form of `[[` is not read")
-        word = read_word(cursor)
-        text = word.plain()
-        if word.bare() == "]]":
-            return
-        if text is not None and ARITHMETIC_TEST.fullmatch(text):
-            raise NotProvableError("`[[` would evaluate text as arithmetic")
 
 
 def _read_trailing_redirects(cursor: Cursor) -> None:

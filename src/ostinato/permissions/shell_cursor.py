@@ -29,6 +29,7 @@ class Found(msgspec.Struct):
     """What one reading has found so far, shared by all its cursors."""
 
     commands: list[SimpleCommand] = msgspec.field(default_factory=list[SimpleCommand])
+    conditions: list[SimpleCommand] = msgspec.field(default_factory=list[SimpleCommand])
     substitutions: int = 0
     words: int = 0
 

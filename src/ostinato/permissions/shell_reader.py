@@ -36,7 +36,7 @@ def read_command(text: str) -> ShellReading:
         read_until(cursor, "")
     except NotProvableError as refusal:
         return Unprovable(refusal.why)
-    return Proven(tuple(found.commands))
+    return Proven(tuple(found.commands), tuple(found.conditions))
 
 
 def is_hidden(character: str) -> bool:

@@ -258,7 +258,7 @@ def _run_by_shell(name: str, argv: Words) -> tuple[SimpleCommand, ...] | Unprova
 
 def _run_text(text: str) -> tuple[SimpleCommand, ...] | Unprovable:
     reading = read_command(text)
-    return reading if isinstance(reading, Unprovable) else reading.commands
+    return reading if isinstance(reading, Unprovable) else reading.acts()
 
 
 def _run_by_find(argv: Words) -> tuple[SimpleCommand, ...] | Unprovable:
