@@ -75,9 +75,48 @@ async def test_at_the_deadline_the_late_one_is_left_out_and_the_others_stay(capl
     assert [record.getMessage().endswith("c1") for record in caplog.records] == [True]
 
 
+class AtOnce:
+    """Finds without waiting, and counts how often it is asked the long way."""
+
+    def __init__(self, *found: Message, error: Exception | None = None) -> None:
+        self.asked = 0
+        self._found = found
+        self._error = error
+
+    def at_once(self, view: Sequence[Message]) -> Sequence[Message] | None:
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+    async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
+        self.asked += 1
+        return ()
+
+
+async def test_what_is_found_at_once_stands_in_its_place_and_is_not_asked_again():
+    first, last = AtOnce(NOTES[0]), AtOnce(NOTES[2])
+    between = NamedCollector("slow", finds(NOTES[1]))
+    named = [
+        NamedCollector("first", first, first.at_once),
+        between,
+        NamedCollector("last", last, last.at_once),
+    ]
+    assert await CollectTogether(named, FakeClock())([]) == NOTES
+    assert first.asked == last.asked == 0
+
+
+async def test_where_all_is_found_at_once_no_clock_is_started(caplog: pytest.LogCaptureFixture):
+    clock = FakeClock()
+    broken, found = AtOnce(error=ValueError("x")), AtOnce(NOTES[1])
+    named = [NamedCollector("broken", broken, broken.at_once), NamedCollector("found", found, found.at_once)]
+    assert await CollectTogether(named, clock)([]) == [NOTES[1]]
+    assert clock.slept == []
+    assert [record.getMessage().split(" failed")[0] for record in caplog.records] == ["the collector broken"]
+
+
 async def test_without_collectors_nothing_is_waited_for():
     clock = FakeClock()
-    assert await CollectTogether([], clock)([]) == ()
+    assert await CollectTogether([], clock)([]) == []
     assert clock.slept == []
 
 

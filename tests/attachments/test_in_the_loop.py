@@ -27,10 +27,12 @@ DAY_S = 86_400
 def with_collectors(deps: Deps, root: Path, clock: FakeClock) -> Deps:
     where = places(root)
     nested = NestedInstructions(load_instructions(where), where, FakeWorkspace(where.cwd), deps.ids)
+    changed = ChangedFiles(SeenLog(), deps.ids, may_read=lambda _path: True)
+    day = DateChange(FakeClock().now().date(), clock, deps.ids)
     collectors = [
-        NamedCollector("nested instructions", nested),
-        NamedCollector("changed files", ChangedFiles(SeenLog(), deps.ids, may_read=lambda _path: True)),
-        NamedCollector("date", DateChange(FakeClock().now().date(), clock, deps.ids)),
+        NamedCollector("nested instructions", nested, nested.at_once),
+        NamedCollector("changed files", changed, changed.at_once),
+        NamedCollector("date", day, day.at_once),
     ]
     return replace(deps, collect_attachments=CollectTogether(collectors, clock))
 

@@ -76,6 +76,11 @@ class ChangedFiles:
         self._known: dict[Path, OnDisk] = {}
         self._is_first = True
 
+    def at_once(self, view: Sequence[Message]) -> Sequence[Message] | None:
+        """Nothing, where no file was seen."""
+        del view
+        return None if any(True for _ in self._files.entries()) else ()
+
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
         """One reminder for each file that changed or is gone."""
         seen = [(path, known) for path, known in self._files.entries() if self._may_read(path)]

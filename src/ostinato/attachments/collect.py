@@ -1,14 +1,14 @@
 """Running collectors side by side: one that fails or is slow costs its own attachment and nothing else.
 
-They share one deadline; what is found comes in the order of the collectors, whoever was first.
+They share one deadline; what is found comes in the order of the collectors, whoever was first. Most rounds have nothing to
+wait for: then there is no task and no clock.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import anyio
-import anyio.lowlevel
 import msgspec
 
 from ostinato.messages import Message
@@ -18,11 +18,19 @@ DEADLINE_S: Final = 1.0
 """For all collectors together (semantics §29)."""
 
 
+def _not_at_once(view: Sequence[Message]) -> Sequence[Message] | None:
+    del view
+    return None
+
+
 class NamedCollector(msgspec.Struct, frozen=True):
-    """A collector, and what the log calls it. It must let itself be cancelled at once."""
+    """A collector, and what the log calls it. It must let itself be cancelled at once. `at_once` gives all there is to find where
+    that needs no waiting, None where `collect` must be asked.
+    """
 
     name: str
     collect: CollectAttachments
+    at_once: Callable[[Sequence[Message]], Sequence[Message] | None] = _not_at_once
 
 
 class CollectTogether:
@@ -37,41 +45,65 @@ class CollectTogether:
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
         """What the collectors that ended in time have found."""
-        if not self._collectors:
-            return ()
         found: dict[int, Sequence[Message]] = {}
+        waiting: dict[int, NamedCollector] = {}
+        for place, collector in enumerate(self._collectors):
+            now = _found_at_once(collector, view)
+            if now is None:
+                waiting[place] = collector
+            else:
+                found[place] = now
+        if waiting:
+            await self._waited_for(waiting, view, found)
+        return [message for place in sorted(found) for message in found[place]]
+
+    async def _waited_for(
+        self,
+        waiting: dict[int, NamedCollector],
+        view: Sequence[Message],
+        found: dict[int, Sequence[Message]],
+    ) -> None:
         async with anyio.create_task_group() as tasks:
-            is_timed = False
+            left = set(waiting)
 
             async def run(place: int, collector: NamedCollector) -> None:
                 found[place] = await _guarded(collector, view)
-                if is_timed and len(found) == len(self._collectors):
+                left.discard(place)
+                if not left:
                     tasks.cancel_scope.cancel()
 
             async def stop_when_late() -> None:
                 await self._clock.sleep(self._deadline_s)
                 tasks.cancel_scope.cancel()
 
-            for place, collector in enumerate(self._collectors):
+            for place, collector in waiting.items():
                 tasks.start_soon(run, place, collector)
-            await anyio.lowlevel.checkpoint()
-            if len(found) < len(self._collectors):  # most rounds have nothing to wait for, and need no clock
-                is_timed = True
-                tasks.start_soon(stop_when_late)
-        late = [one.name for place, one in enumerate(self._collectors) if place not in found]
+            tasks.start_soon(stop_when_late)
+        late = [collector.name for place, collector in waiting.items() if place not in found]
         if late:
             _log().warning(
                 "not collected within %s s, so left out this time: %s", self._deadline_s, ", ".join(late)
             )
-        return [message for place in sorted(found) for message in found[place]]
+
+
+def _found_at_once(collector: NamedCollector, view: Sequence[Message]) -> Sequence[Message] | None:
+    try:
+        return collector.at_once(view)
+    except Exception as error:  # ruff: ignore[blind-except] - as below
+        _note_failure(collector, error)
+        return ()
 
 
 async def _guarded(collector: NamedCollector, view: Sequence[Message]) -> Sequence[Message]:
     try:
         return await collector.collect(view)
     except Exception as error:  # ruff: ignore[blind-except] - an attachment is never worth a query
-        _log().warning("the collector %s failed: %r", collector.name, error)
+        _note_failure(collector, error)
         return ()
+
+
+def _note_failure(collector: NamedCollector, error: Exception) -> None:
+    _log().warning("the collector %s failed: %r", collector.name, error)
 
 
 def _log() -> logging.Logger:

@@ -21,6 +21,9 @@ class DateChange:
         self._is_only_context = False
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
+        return self.at_once(view)
+
+    def at_once(self, view: Sequence[Message]) -> Sequence[Message]:
         """One reminder when the date differs from the one said last, or nothing."""
         today = self._clock.now().date().isoformat()
         if self._is_only_context and today == self._told:

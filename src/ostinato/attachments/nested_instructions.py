@@ -42,9 +42,20 @@ class NestedInstructions:
         self.found = LoadedInstructions()
         """What the folders looked at so far hold, with their problems, for `/memory`."""
 
+    def at_once(self, view: Sequence[Message]) -> Sequence[Message] | None:
+        """Nothing, where no file was touched."""
+        if self._named(view):
+            return None
+        self._has_looked_back = True
+        return ()
+
+    def _named(self, view: Sequence[Message]) -> Sequence[str]:
+        """The first call looks at the whole view, later ones at the last round."""
+        return touched_paths(last_round(view) if self._has_looked_back else view)
+
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
-        """One reminder for each file that is due. The first call looks at the whole view, later ones at the last round."""
-        named = touched_paths(last_round(view) if self._has_looked_back else view)
+        """One reminder for each file that is due."""
+        named = self._named(view)
         touched = [path for path in map(self._resolve, named) if path is not None]
         due: list[InstructionFile] = []
         if touched:

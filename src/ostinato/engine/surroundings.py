@@ -82,10 +82,13 @@ def _collectors(
         from ostinato.attachments.date_change import DateChange
         from ostinato.attachments.nested_instructions import NestedInstructions
 
+        nested = NestedInstructions(loaded, places, sources.workspace, sources.ids)
+        changed = ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)
+        day = DateChange(told, sources.clock, sources.ids)
         named = [
-            NamedCollector("nested", NestedInstructions(loaded, places, sources.workspace, sources.ids)),
-            NamedCollector("changed", ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)),
-            NamedCollector("date", DateChange(told, sources.clock, sources.ids)),
+            NamedCollector("nested", nested, nested.at_once),
+            NamedCollector("changed", changed, changed.at_once),
+            NamedCollector("date", day, day.at_once),
         ]
         return CollectTogether(named, sources.clock)
 
