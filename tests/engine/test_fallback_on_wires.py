@@ -72,6 +72,49 @@ async def test_a_refused_key_is_replaced_on_every_wire(tmp_path: Path, name: str
     assert (ended.reason, len(server.requests)) == ("completed", 2)
 
 
+@pytest.mark.parametrize("fallback", ["openai", "chat"])
+async def test_the_new_key_of_one_server_is_never_sent_to_another(tmp_path: Path, fallback: str):
+    async def newest() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "new"
+
+    with (
+        StrictServer(HttpError(529), accepts_keys={"new"}) as first,
+        StrictServer(Reply(say("done")), accepts_keys={"new"}) as second,
+    ):
+        events = await events_of(
+            tmp_path,
+            first,
+            second,
+            model=NAMES["anthropic"],
+            fallback_models=(NAMES[fallback],),
+            refresh_api_key=newest,
+        )
+    ended = events[-1]
+    assert isinstance(ended, Terminal)
+    assert (ended.reason, ended.error_kind) == ("model_error", "authentication")
+    assert (len(first.requests), len(second.requests)) == (2, 1)
+
+
+async def test_a_fallback_model_on_the_same_server_gets_the_new_key_too(tmp_path: Path):
+    async def newest() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "new"
+
+    with StrictServer(HttpError(529), Reply(say("done")), accepts_keys={"new"}) as server:
+        events = await events_of(
+            tmp_path,
+            server,
+            server,
+            model=NAMES["anthropic"],
+            fallback_models=("anthropic/claude-other",),
+            refresh_api_key=newest,
+        )
+    ended = events[-1]
+    assert isinstance(ended, Terminal)
+    assert (ended.reason, len(server.requests)) == ("completed", 4)
+
+
 async def test_a_host_that_fails_to_give_a_key_does_not_end_the_engine(tmp_path: Path):
     async def broken() -> str:
         await anyio.lowlevel.checkpoint()

@@ -74,6 +74,7 @@ class Scene:
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
     windows: LearnedWindows = field(default_factory=LearnedWindows)
     refresh_auth: RefreshAuth | None = None
+    refresh_others: RefreshAuth | None = None
     budget: Budget = NO_BUDGET
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
@@ -120,7 +121,10 @@ class Scene:
             strip_media=self.strip_media,
             drain_collapsed=self.drain_collapsed,
             fallbacks=Fallbacks(
-                tuple(Substitute(other.facts, other.stream) for other in self.others),
+                tuple(
+                    Substitute(other.facts, other.stream, refresh_auth=self.refresh_others)
+                    for other in self.others
+                ),
                 self.cool_downs,
                 self.windows,
             ),

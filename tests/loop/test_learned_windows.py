@@ -127,6 +127,24 @@ async def test_an_empty_reply_to_a_prompt_beyond_the_window_is_an_overflow(reply
     assert len(str(scene.model.requests[1].messages)) < len(str(scene.model.requests[0].messages))
 
 
+async def test_a_model_that_takes_over_is_believed_to_have_the_window_that_it_has_from_its_first_reply_on():
+    windows, facts = LearnedWindows(), replace(SCRIPTED_FACTS, id="second")
+    windows.learn(too_long(64_000), facts, lambda: 0)
+    second = ScriptedModel(silent(64_001), Reply(say("done")), facts=facts)
+    gone = ModelError("gone", kind="not_found", status=404, recover="fallback_model")
+    scene, watching = await played(windows, Fails(gone), others=[second])
+    assert transitions(scene.terminal) == ("reactive_compact_retry",)
+    assert watching.windows == [64_000]
+
+
+async def test_what_an_attempt_taught_holds_for_the_next_one_of_the_same_pass():
+    too_much = ModelError("too much", kind="output_overflow", status=400, recover="shrink_output")
+    too_much.sized(input_tokens=45_000, limit_tokens=50_000, output_limit_tokens=None)
+    scene, watching = await played(LearnedWindows(), Fails(too_much), silent(50_001), Reply(say("done")))
+    assert transitions(scene.terminal) == ("reactive_compact_retry",)
+    assert watching.windows == [50_000]
+
+
 async def test_where_nothing_can_be_shortened_it_is_told_as_one():
     scene = Scene(ScriptedModel(silent(BELIEVED + 1)))
     await scene.play()

@@ -25,6 +25,7 @@ from ostinato.ports import QuerySource
 from ostinato.records import Attempt
 from ostinato.state import QueryConfig
 from ostinato.testing import (
+    SCRIPTED_FACTS,
     Cut,
     DenyAll,
     Fails,
@@ -42,6 +43,7 @@ from ostinato.testing.fake_clock import FIRST_MOMENT
 ATTENDED = QueryConfig(normalise_strictly=True)
 UNATTENDED = QueryConfig(normalise_strictly=True, is_unattended=True)
 OVERLOADED = ModelError("too busy", kind="overloaded", status=529, retry=True, recover="fallback_model")
+GONE = ModelError("gone", kind="not_found", status=404, recover="fallback_model")
 WRONG_KEY = ModelError("wrong key", kind="authentication", status=401, recover="refresh_auth")
 
 
@@ -183,6 +185,24 @@ async def test_a_key_is_asked_for_once(knows: bool):
     await played.play()
     assert (played.terminal.error_kind, keys.asked) == ("authentication", 1)
     assert len(played.model.requests) == 1 + knows
+
+
+async def test_each_model_has_a_key_of_its_own_and_is_never_given_another_ones():
+    own, others = Keys(knows=True), Keys(knows=True)
+    second = ScriptedModel(Fails(WRONG_KEY), Reply(say("here")), facts=replace(SCRIPTED_FACTS, id="second"))
+    turns = [Fails(WRONG_KEY), Fails(GONE)]
+    played = scene(*turns, refresh_auth=own.refresh, refresh_others=others.refresh, others=[second])
+    await played.play()
+    assert (played.terminal.reason, own.asked, others.asked) == ("completed", 1, 1)
+    assert len(second.requests) == 2
+
+
+async def test_for_a_model_whose_key_nobody_knows_nobody_is_asked():
+    own = Keys(knows=True)
+    second = ScriptedModel(Fails(WRONG_KEY), Reply(say("no")), facts=replace(SCRIPTED_FACTS, id="second"))
+    played = scene(Fails(GONE), refresh_auth=own.refresh, others=[second])
+    await played.play()
+    assert (played.terminal.error_kind, own.asked, len(second.requests)) == ("authentication", 0, 1)
 
 
 # ------------------------------------------------------------------ what is taken back is not forgotten

@@ -145,7 +145,7 @@ class _Maker:
         self._clock, self._ids = SystemClock(), RandomIds()
         self._instructions = LoadedInstructions()
         self._budget = TreeBudget(_limits_of(options), self._clock)
-        self._chain = open_fallbacks(options, self._budget.limits, self.choose_model)
+        self._chain = open_fallbacks(options, self._budget.limits, self.choose_model, first=ground.chosen)
         builtin = builtin_tools(is_read_only_command=is_read_only_shell)
         self._gate = Gate(
             Policy(options.permission_mode or "default", ground.effect.rules),

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from ostinato.engine.budget import check_prices
+from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.options import MAX_FALLBACK_MODELS, Options
 from ostinato.engine.thinking import thinking_for
@@ -31,9 +32,13 @@ class FallbackModels(msgspec.Struct, frozen=True):
 
 
 def open_fallbacks(
-    options: Options, limits: BudgetLimits, open_model: Callable[[str], ChosenModel]
+    options: Options,
+    limits: BudgetLimits,
+    open_model: Callable[[str], ChosenModel],
+    *,
+    first: ChosenModel | None = None,
 ) -> FallbackModels:
-    """Nothing is sent. Raises nothing: what is wrong with a model is a notice."""
+    """Nothing is sent. Raises nothing: what is wrong with a model is a notice. `first` is the model of the options."""
     opened: list[ChosenModel] = []
     notices: list[str] = []
     names = tuple(dict.fromkeys(options.fallback_models))
@@ -49,13 +54,19 @@ def open_fallbacks(
         except OstinatoError as error:
             notices.append(f"the fallback model `{name}` is left out: {error.message}")
     return FallbackModels(
-        Fallbacks(tuple(_substitute(chosen, options) for chosen in opened)), tuple(opened), tuple(notices)
+        Fallbacks(tuple(_substitute(chosen, options, first) for chosen in opened)),
+        tuple(opened),
+        tuple(notices),
     )
 
 
-def _substitute(chosen: ChosenModel, options: Options) -> Substitute:
+def _substitute(chosen: ChosenModel, options: Options, first: ChosenModel | None) -> Substitute:
+    """The host's new key is for the first model's server; only a model that is reached there too may be given it."""
     thinking = thinking_for(chosen.facts, options.thinking, options.effort).thinking
-    return Substitute(chosen.facts, chosen.model.stream, thinking)
+    is_named = options.model is None or isinstance(options.model, str)
+    shares_server = first is not None and is_named and first.facts.provider == chosen.facts.provider
+    refresh = key_refresher(options.refresh_api_key, chosen) if shares_server else None
+    return Substitute(chosen.facts, chosen.model.stream, thinking, refresh)
 
 
 def _listed(names: Sequence[str]) -> str:

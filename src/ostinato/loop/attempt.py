@@ -178,7 +178,7 @@ class Attempts:
                 assert_never(following)
 
     async def _has_new_key(self) -> bool:
-        refresh = self._deps.refresh_auth
+        refresh = self._deps.refresh_of(self.state.bounds.fallback_index)
         return refresh is not None and await unless_aborted(self._abort, refresh, otherwise=False)
 
     async def _gave_up(self, error: ModelError, skipped: tuple[str, ...] = ()) -> Broke:
@@ -215,8 +215,7 @@ class Attempts:
 
     @property
     def _call(self) -> CallModel:
-        index = self.state.bounds.fallback_index
-        return self._deps.call_model if index == 0 else self._deps.fallbacks.substitutes[index - 1].call_model
+        return self._deps.call_of(self.state.bounds.fallback_index)
 
     async def _attempt(self, request: ModelRequest) -> AttemptEnd:
         """One request, once. An abort cancels it at once, wherever it waits. The budget may shorten what the reply may say, or not

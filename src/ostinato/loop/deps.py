@@ -136,6 +136,22 @@ class Deps:
     fallbacks: Fallbacks = field(default_factory=Fallbacks)
     refresh_auth: RefreshAuth | None = None
 
+    def call_of(self, fallback_index: int) -> CallModel:
+        """The door to the query's own model (0), or to one of those that may take over."""
+        return (
+            self.call_model
+            if fallback_index == 0
+            else self.fallbacks.substitutes[fallback_index - 1].call_model
+        )
+
+    def refresh_of(self, fallback_index: int) -> RefreshAuth | None:
+        """Who knows a new key for that model: never another one's."""
+        return (
+            self.refresh_auth
+            if fallback_index == 0
+            else self.fallbacks.substitutes[fallback_index - 1].refresh_auth
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class QueryParams:

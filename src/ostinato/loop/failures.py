@@ -56,7 +56,6 @@ class Failures:
     def __init__(self, deps: Deps, config: QueryConfig) -> None:
         self._deps = deps
         self._config = config
-        self._has_new_key = False
         self.forget()
 
     def forget(self) -> None:
@@ -65,6 +64,7 @@ class Failures:
         self._cuts = 0
         self._overloads = 0
         self._malformed = 0
+        self._has_new_key = False
         self._has_shortened = False
 
     def next_try(self, request: ModelRequest, state: State, error: ModelError) -> NextTry:
@@ -92,9 +92,8 @@ class Failures:
         return Again(form, wait_s, self._failures + 1)
 
     def _may_ask_for_key(self, state: State) -> bool:
-        """Once in a turn, and for the query's own model: the key is that one's."""
-        is_own_model = state.bounds.fallback_index == 0
-        return is_own_model and self._deps.refresh_auth is not None and not self._has_new_key
+        """Once in a turn, of whoever knows one for this very model."""
+        return self._deps.refresh_of(state.bounds.fallback_index) is not None and not self._has_new_key
 
     def _with_less_output(self, request: ModelRequest, error: ModelError) -> NextTry:
         smaller = None if self._has_shortened else shortened(request, error)

@@ -11,7 +11,7 @@ import msgspec
 
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS
 from ostinato.loop.learned_windows import LearnedWindows
-from ostinato.loop.model_call import CallModel
+from ostinato.loop.model_call import CallModel, RefreshAuth
 from ostinato.messages import Document, Image, ToolResult, ToolUse
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import NO_THINKING, ModelFacts, ModelRequest, RequestMessage, Thinking
@@ -20,11 +20,12 @@ from ostinato.state import State
 
 @dataclass(frozen=True, slots=True)
 class Substitute:
-    """A model that may take over, and how much it is to think."""
+    """A model that may take over, how much it is to think, and who knows a new key for it."""
 
     facts: ModelFacts
     call_model: CallModel
     thinking: Thinking = NO_THINKING
+    refresh_auth: RefreshAuth | None = None
 
 
 class CoolDowns:

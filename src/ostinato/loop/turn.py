@@ -129,7 +129,7 @@ async def _finish(
         return await _after_tools(end, reply, state, params, executor, deps)
     if isinstance(end, Broke):
         return _broken(end.error)
-    return _spoken(reply, end, state.tool_use_context.model)
+    return _spoken(reply, end, deps.fallbacks.windows.believed(state.tool_use_context.model))
 
 
 def _refusal(end: AttemptEnd, reply: Reply) -> Refused | None:
