@@ -132,7 +132,7 @@ async def test_a_range_is_read_without_the_rest(workspace: LocalWorkspace):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 async def test_a_file_without_a_known_size_is_read_to_its_end(workspace: LocalWorkspace):
-    assert b"Pid:" in await workspace.read_bytes(Path("/proc/self/status"))
+    assert b"Pid:" in await workspace.read_bytes(workspace.resolve("/proc/self/status"))
 
 
 async def test_a_fifo_a_socket_a_device_and_a_folder_are_refused_at_once(workspace: LocalWorkspace):
@@ -156,7 +156,7 @@ async def test_a_link_to_a_fifo_is_refused_too(workspace: LocalWorkspace):
     os.mkfifo(workspace.cwd / "fifo")
     (workspace.cwd / "link").symlink_to("fifo")
     with pytest.raises(UsageError):
-        await workspace.read_bytes(workspace.cwd / "link")
+        await workspace.read_bytes(workspace.resolve("link"))
 
 
 async def test_a_missing_file_is_the_systems_own_error(workspace: LocalWorkspace):
@@ -232,7 +232,7 @@ async def test_a_link_stays_a_link_and_its_target_is_replaced(workspace: LocalWo
     real.write_bytes(b"old")
     real.chmod(0o755)
     link.symlink_to("real")
-    await workspace.replace_file(link, b"new")
+    await workspace.replace_file(workspace.resolve("link"), b"new")
     assert link.is_symlink()
     assert os.readlink(link) == "real"
     assert real.read_bytes() == b"new"
@@ -243,7 +243,7 @@ async def test_a_link_stays_a_link_and_its_target_is_replaced(workspace: LocalWo
 async def test_a_link_to_nothing_gets_its_target(workspace: LocalWorkspace):
     link = workspace.cwd / "link"
     link.symlink_to("folder/real")
-    await workspace.replace_file(link, b"new")
+    await workspace.replace_file(workspace.resolve("link"), b"new")
     assert link.is_symlink()
     assert (workspace.cwd / "folder/real").read_bytes() == b"new"
 
@@ -293,6 +293,46 @@ async def test_a_file_that_is_gone_is_stale_and_not_made_again(workspace: LocalW
     with pytest.raises(StaleFile):
         await workspace.replace_file(workspace.cwd / "folder/f", b"new", expected=content_hash(b"old"))
     assert names(workspace.cwd) == set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="walks by descriptors of folders")
+@pytest.mark.parametrize("swapped", ["a", "a/b", "a/b/f"])
+async def test_a_link_put_on_the_way_since_the_path_was_looked_up_is_not_followed(
+    workspace: LocalWorkspace, tmp_path: Path, swapped: str
+):
+    (workspace.cwd / "a/b").mkdir(parents=True)
+    (workspace.cwd / "a/b/f").write_bytes(b"mine")
+    outside = tmp_path / "outside"
+    (outside / "b/b").mkdir(parents=True)
+    for name in ("f", "b/f", "b/b/f"):
+        (outside / name).write_bytes(b"secret")
+    path = workspace.resolve("a/b/f")
+    target = {"a": outside, "a/b": outside / "b", "a/b/f": outside / "f"}[swapped]
+    (workspace.cwd / swapped).rename(workspace.cwd / "aside")
+    (workspace.cwd / swapped).symlink_to(target)
+    before = {path: path.read_bytes() for path in outside.rglob("f")}
+    with pytest.raises(UsageError):
+        await workspace.read_bytes(path)
+    for expected in (None, content_hash(b"secret")):
+        with pytest.raises(UsageError):
+            await workspace.replace_file(path, b"x", expected=expected)
+    if swapped != "a/b/f":
+        with pytest.raises(UsageError):
+            await workspace.replace_file(path.parent / "new/g", b"x")
+    assert {path: path.read_bytes() for path in outside.rglob("f")} == before
+    assert not list(outside.rglob("new"))
+
+
+async def test_a_file_that_turns_up_where_none_was_is_not_overwritten(workspace: LocalWorkspace):
+    path = workspace.cwd / "f"
+    path.write_bytes(b"theirs")
+    with pytest.raises(StaleFile):
+        await workspace.replace_file(path, b"new", expected="")
+    assert path.read_bytes() == b"theirs"
+    assert names(workspace.cwd) == {"f"}
+    path.unlink()
+    await workspace.replace_file(path, b"new", expected="")
+    assert path.read_bytes() == b"new"
 
 
 async def test_a_failed_replacement_leaves_no_draft(workspace: LocalWorkspace):
