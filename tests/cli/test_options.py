@@ -1,6 +1,7 @@
 """Flags become options: rules are split where people separate them, and contradictions are named."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from ostinato.cli.command import FORMATS
 from ostinato.cli.flags import Flags
 from ostinato.cli.options import options_from, split_rules
-from ostinato.cli.prompt_input import read_prompt
+from ostinato.cli.prompt_input import Patience, read_prompt
 from ostinato.errors import UsageError
 
 
@@ -87,8 +88,54 @@ def test_input_alone_is_a_prompt():
 
 def test_a_silent_pipe_is_left_alone_and_that_is_said():
     told: list[str] = []
-    assert read_prompt("hi", told.append, descriptor=Pipe().read_end, first_byte_s=0.001) == "hi"
+    assert read_prompt("hi", told.append, descriptor=Pipe().read_end, patience=Patience(0.001)) == "hi"
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_a_pipe_that_spoke_and_stays_open_is_left_after_a_silence_and_what_came_counts(is_watched: bool):
+    pipe, told = Pipe(), list[str]()
+    os.write(pipe.write_end, b"half of it\n")
+    impatient = Patience(first_byte_s=5, silence_s=0.002, told_s=0.001)
+    prompt = read_prompt(
+        "hi", told.append, descriptor=pipe.read_end, patience=impatient, is_watched=is_watched
+    )
+    assert prompt == "hi\n\nhalf of it"
+    assert ["11 bytes" in one for one in told] == [False, True][1 - is_watched :]
+
+
+class Late:
+    """The other side of a pipe, which goes on only when a person heard that it is waited for."""
+
+    def __init__(self, data: bytes) -> None:
+        self.pipe = Pipe()
+        self.told: list[str] = []
+        self._data = data
+
+    def talk(self, text: str) -> None:
+        self.told.append(text)
+        self.pipe.holding(self._data)
+
+
+@pytest.mark.parametrize("argument", [None, "explain"])
+def test_whoever_watches_is_told_once_that_the_end_is_awaited_and_all_of_it_comes(argument: str | None):
+    late = Late(b" and the rest")
+    os.write(late.pipe.write_end, b"the beginning")
+    patient = Patience(first_byte_s=5, silence_s=30, told_s=0.001)
+    prompt = read_prompt(
+        argument, late.talk, descriptor=late.pipe.read_end, patience=patient, is_watched=True
+    )
+    assert prompt.endswith("the beginning and the rest")
+    assert len(late.told) == 1
+
+
+def test_without_an_argument_nothing_is_cut_and_nobody_is_told_where_nobody_watches():
+    pipe = Pipe()
+    writer = threading.Timer(0.02, lambda: pipe.holding(b"late"))
+    writer.start()
+    patience = Patience(first_byte_s=0.001, silence_s=0.001, told_s=0.001)
+    assert read_prompt(None, pytest.fail, descriptor=pipe.read_end, patience=patience) == "late"
+    writer.join()
 
 
 @pytest.mark.parametrize("argument", [None, "", " \n"])

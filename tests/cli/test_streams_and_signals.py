@@ -270,8 +270,8 @@ def is_alive(pid: int) -> bool:
 
 
 def is_polling(pid: int) -> bool:
-    """Whether the process sleeps in a read of its standard input."""
+    """Whether the process waits for its standard input: nothing is polled before."""
     try:
-        return "pipe" in Path(f"/proc/{pid}/wchan").read_text()
+        return "poll" in Path(f"/proc/{pid}/wchan").read_text()
     except OSError:
         return False

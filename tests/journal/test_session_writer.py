@@ -277,6 +277,10 @@ def name_it(path: Path) -> None:
     append(path, RENAMED)
 
 
+def forge_it(path: Path) -> None:
+    append(path, FORGED)
+
+
 def replace_it(path: Path) -> None:
     path.unlink()
     path.write_text("of somebody else")
@@ -288,7 +292,7 @@ def replace_it(path: Path) -> None:
         ((FIRST,), nothing),
         ((QueueArrived("q1", "typed early"),), nothing),
         ((), name_it),
-        ((), lambda path: append(path, FORGED)),
+        ((), forge_it),
         ((), replace_it),
     ],
 )

@@ -19,7 +19,7 @@ from ostinato.cli.trust_question import accepted_by_flag
 def print_answer(flags: Flags) -> int:
     """Raises OstinatoError for what was wrong before anything was sent."""
     options = accepted_by_flag(options_from(flags))
-    prompt = read_prompt(flags.prompt, talk)
+    prompt = read_prompt(flags.prompt, talk, is_watched=is_terminal(2))
     scene = scene_of(
         flags,
         is_terminal=is_terminal(1),
