@@ -195,8 +195,12 @@ class Attempts:
             self._ledger.record(closing_fragment(self._deps.ids.uuid(), reply.response_id, reply.model))
 
     async def _kept(self, end: Broke, following: NextTry) -> Broke:
-        """The reply is closed as it is. The next pass goes on from there, with the other model if this one gave out."""
+        """The reply is closed as it is. The next pass goes on from there, with the other model if this one gave out. A refusal ends
+        the query, which tells of all this itself.
+        """
         self._close_reply()
+        if end.error.kind == "refused":
+            return end
         await self._tell(kept_notice(self._deps.ids.uuid(), end.error))
         if isinstance(following, WithOtherModel):
             await self._take_over(following, end.error.message)

@@ -54,8 +54,8 @@ def no_fallback_notice(uuid: str, left: ModelFacts, skipped: tuple[str, ...]) ->
 
 
 def kept_notice(uuid: str, error: ModelError) -> SystemMessage:
-    """The reply broke off after something was done that cannot be undone."""
-    text = f"{error.message}; what was done by then stays, and the query goes on from there"
+    """The reply broke off after something was done that cannot be undone; how it goes on is another's to say."""
+    text = f"{error.message}; what was done by then stays, and is not done again"
     data = {"error_status": error.status, "error": error.kind}
     return notice_message(uuid, "response_incomplete", text, level="warning", data=data)
 

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import anyio
+import pytest
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError
-from ostinato.events import AssistantEvent, Tombstone
+from ostinato.events import AssistantEvent, SystemEvent, Tombstone
 from ostinato.history import History
 from ostinato.messages import AssistantBlock, AssistantMessage
 from ostinato.records import ToolStarted
@@ -127,6 +128,29 @@ async def test_an_error_that_is_a_refusal_ends_the_query_as_one_and_says_what_th
     notes = [e.message for e in scene.events if isinstance(e, AssistantEvent) and e.message.is_error]
     assert [note.text for note in notes] == [BLOCKED.message]
     assert len(scene.model.requests) == 1
+
+
+@pytest.mark.parametrize("is_said_in_reply", [True, False])
+async def test_what_had_begun_to_change_something_is_told_and_nothing_says_that_the_query_goes_on(
+    is_said_in_reply: bool,
+):
+    gate = Gate()
+
+    async def opens(_input: object, _context: object) -> None:
+        gate.open()
+
+    parts = call("Look", "t1"), call("Write", "t2"), gate, say("x")
+    turn = refusing(*parts) if is_said_in_reply else Cut(Reply(*parts), after_blocks=3, error=BLOCKED)
+    tools = [fake_tool("Look", is_read_only=True), fake_tool("Write", opens)]
+    scene = Scene(ScriptedModel(turn), tools)
+    events = await scene.play()
+    assert scene.terminal.reason == "refused"
+    (note,) = [e.message.text for e in events if isinstance(e, AssistantEvent) and e.message.is_error]
+    assert "`Write`" in note
+    assert "`Look`" not in note
+    assert scene.terminal.error == note
+    assert not any(isinstance(event, SystemEvent) for event in events)
+    assert "t2" in await next_request(scene)
 
 
 async def test_a_refusal_in_the_middle_of_a_reply_takes_what_was_said_from_the_model():
