@@ -157,8 +157,10 @@ def test_a_session_is_found_by_id_by_a_unique_beginning_or_by_title(tmp_path: Pa
     assert find_session(tmp_path, "11111") == one
     assert find_session(tmp_path, "their title") == two
     for name in ("1111", "none", ""):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError) as raised:
             find_session(tmp_path, name)
+        told = f"{raised.value.message} {raised.value.hint}"
+        assert [one for one in (ONE, "(x)", TWO, "(their title)") if one not in told] == []
 
 
 def test_the_folders_own_sessions_come_first(tmp_path: Path):

@@ -26,6 +26,8 @@ _LOOK_BYTES: Final = 65_536
 _READ_ONLY: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}")
 _MAX_PROMPT_CHARACTERS: Final = 200
+_MAX_NAMED: Final = 5
+_NAMED_CHARACTERS: Final = 40
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
@@ -87,18 +89,21 @@ def newest_session(root: Path | None, cwd: Path) -> Path:
 def find_session(root: Path | None, name: str, cwd: Path | None = None) -> Path:
     """The file of the session with this id, or the one whose id begins so or whose title is this.
 
-    Looks in the folder's sessions first, then in all. Raises UsageError if none or several fit.
+    Looks in the folder's sessions first, then in all. Raises UsageError if none or several fit, and names those that there are.
     """
     for place in (cwd, None) if cwd is not None else (None,):
         fitting = _fitting(root, name, place)
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            ids = ", ".join(sorted(path.stem for path in fitting)[:5])
-            raise UsageError(f"several sessions fit `{name}`: {ids}", hint="give more of the id")
+            raise UsageError(
+                f"several sessions fit `{name}`: {_named(map(_known, fitting))}", hint="give more of the id"
+            )
+    there = list_sessions(root, cwd)
+    where = "" if cwd is None else " of this folder"
     raise UsageError(
         f"there is no session `{name}`",
-        hint="a run names its id when it is interrupted and in its JSON output; without one, continue the folder's newest session",
+        hint=f"the newest{where}: {_named(there)}" if there else f"there are no sessions{where}",
     )
 
 
@@ -124,6 +129,24 @@ def copy_session(
 
 def _unkept(reason: str) -> Unkept:
     return Unkept(f"this session is not kept: {reason}", MemoryOnly())
+
+
+def _named(sessions: Iterable[SessionSummary]) -> str:
+    """The newest few in one line, each with what it is about."""
+    newest = sorted(sessions, key=lambda one: one.modified, reverse=True)
+    told = [f"{one.session_id}{_about(one)}" for one in newest[:_MAX_NAMED]]
+    return ", ".join(told) + (f" and {len(newest) - _MAX_NAMED} more" if len(newest) > _MAX_NAMED else "")
+
+
+def _about(session: SessionSummary) -> str:
+    said = session.title or session.prompt
+    cut = said if len(said) <= _NAMED_CHARACTERS else f"{said[: _NAMED_CHARACTERS - 1]}…"
+    return f" ({cut})" if cut else ""
+
+
+def _known(path: Path) -> SessionSummary:
+    """What is known of the file, also where it names nothing."""
+    return _summary(path) or SessionSummary(path.stem, path, datetime.fromtimestamp(0, UTC), 0, "", "", "")
 
 
 def _files(root: Path | None, cwd: Path | None) -> Iterable[Path]:

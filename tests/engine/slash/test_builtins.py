@@ -207,8 +207,10 @@ async def test_exit_and_clear_are_for_the_one_who_holds_the_conversation(stage: 
     assert "the-session" in cleared.text
 
 
-def keep_session(stage: Stage, session_id: str, prompt: str, modified_s: int) -> Path:
-    writer = start_session(stage.places.data_root, stage.project, session_id, now=FakeClock().now)
+def keep_session(
+    stage: Stage, session_id: str, prompt: str, modified_s: int, folder: Path | None = None
+) -> Path:
+    writer = start_session(stage.places.data_root, folder or stage.project, session_id, now=FakeClock().now)
     assert isinstance(writer, SessionWriter)
     writer.write(user_prompt("u", prompt))
     writer.close()
@@ -240,6 +242,31 @@ async def test_resume_of_none_of_several_or_of_the_open_session_is_an_error(stag
     for typed in ("3", "0", "zzz", "aaaa", "the-session", "../../etc/passwd"):
         reply = await stage.reply(f"/resume {typed}")
         assert (reply.is_error, reply.next_step) == (True, None)
+
+
+async def test_what_resume_cannot_find_is_told_with_what_there_is(stage: Stage):
+    keep_session(stage, "aaaa-1", "fix the \x1b[2J parser", 1_000_000_000)
+    keep_session(stage, "aaaa-2", "write a page", 1_000_000_001)
+    for typed, named in {
+        "7": ("1 to 2", "aaaa-2", "write a page"),
+        "zzzz": ("aaaa-1", "parser", "aaaa-2", "write a page"),
+        "aaaa": ("aaaa-1", "parser", "aaaa-2", "write a page"),
+    }.items():
+        text = (await stage.reply(f"/resume {typed}")).text
+        assert [one for one in named if one not in text] == []
+        assert "\x1b" not in text
+
+
+async def test_a_number_is_never_the_beginning_of_an_id_of_another_folder(stage: Stage):
+    keep_session(stage, "1aaa-1", "elsewhere", 1_000_000_000, stage.home)
+    reply = await stage.reply("/resume 1")
+    assert (reply.is_error, reply.next_step) == (True, None)
+
+
+async def test_resume_says_what_the_session_is_about(stage: Stage):
+    keep_session(stage, "aaaa-1", "write a page", 1_000_000_000)
+    for typed in ("1", "aaaa-1"):
+        assert "write a page" in (await stage.reply(f"/resume {typed}")).text
 
 
 async def test_without_a_home_there_are_no_sessions_and_no_error(stage: Stage):
