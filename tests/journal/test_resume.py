@@ -1,6 +1,7 @@
 """A crash leaves calls open; each gets exactly one answer that says what is known, and none is run again."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +107,61 @@ def test_a_finished_call_is_not_answered_again():
         ToolFinished("a", "ok"),
     ]
     assert [open_call.call.id for open_call in open_calls(records)] == ["b"]
+
+
+# ------------------------------------------------------------------ ids that come twice
+
+
+def test_a_call_that_is_written_to_have_ended_twice_has_the_one_result_and_is_not_answered_again():
+    ends = [ToolFinished("a", "ok"), ToolFinished("a", "ok"), ToolFinished("a", "error")]
+    records = [PROMPT, call("Bash", "a"), ToolStarted("a", "Bash", is_read_only=False), result("a"), *ends]
+    assert open_calls(records) == ()
+    before = History.fold(records[:-3]).view()
+    assert History.fold(records).view() == before
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"), [(("ok",), "had ended (`ok`)"), (("ok", "ok"), "`ok`"), (("ok", "error"), "unknown")]
+)
+def test_a_call_that_ended_and_lost_its_result_is_answered_once_with_what_is_written_of_it(
+    ends: Sequence[Literal["ok", "error"]], says: str
+):
+    started = ToolStarted("a", "Bash", is_read_only=False)
+    (answer,) = answered([PROMPT, call("Bash", "a"), started, *(ToolFinished("a", end) for end in ends)])
+    assert answer.is_error
+    assert says in str(answer.content)
+
+
+def again(call_id: str) -> AssistantMessage:
+    """Another call of the same id, in a later reply."""
+    return assistant_fragment("f2", "r2", "m", ToolUse(call_id, "Edit", {"file_path": "/x"}))
+
+
+@pytest.mark.parametrize("is_taken_back", [True, False])
+def test_what_an_earlier_call_of_the_same_id_did_is_not_taken_for_the_later_one(is_taken_back: bool):
+    records: list[Record] = [
+        PROMPT,
+        call("Edit", "a", file_path="/x"),
+        ToolStarted("a", "Edit", is_read_only=False),
+        FileIntended("a", "/x", "before", "after"),
+        result("a"),
+        ToolFinished("a", "ok"),
+    ]
+    if is_taken_back:
+        records.append(Retract("e", ("f-a", "u-a")))
+    (answer,) = answered([*records, again("a")], {"/x": "after"})
+    assert answer == ToolResult("a", NOT_RUN, is_error=True)
+
+
+def test_a_later_call_of_the_same_id_is_judged_by_its_own_files():
+    earlier = FileIntended("a", "/x", "first", "second")
+    own = FileIntended("a", "/x", "second", "third")
+    started = ToolStarted("a", "Edit", is_read_only=False)
+    records = [PROMPT, call("Edit", "a"), started, earlier, result("a"), ToolFinished("a", "ok")]
+    (answer,) = answered([*records, again("a"), started, own], {"/x": "second"})
+    assert "was not made" in str(answer.content)
+    assert "unknown" not in str(answer.content)
+    assert "was made:" not in str(answer.content)
 
 
 def test_answers_stand_in_the_order_of_their_calls_among_the_results_that_were_kept():

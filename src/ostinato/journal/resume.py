@@ -7,6 +7,7 @@ happened says exactly how much is known, and the model decides.
 from collections.abc import Callable, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.codec import encode
 from ostinato.history import History
@@ -18,23 +19,29 @@ from ostinato.messages import (
     UserMessage,
     tool_result_message,
 )
-from ostinato.records import FileIntended, Record, ToolStarted
+from ostinato.records import FileIntended, Record, ToolFinished, ToolStarted
 
 NOT_RUN = "This call was not run: the session was interrupted before it started."
 READ_ONLY_INTERRUPTED = (
     "This call was interrupted and its result is lost. It changes nothing, so you may make it again."
+)
+ENDED = (
+    "`{name}` had ended (`{outcome}`) before the session was interrupted, but its result is lost. Look at what it did; do not "
+    "just repeat it."
 )
 _MAX_INPUT_CHARACTERS = 500
 
 
 class OpenCall(msgspec.Struct, frozen=True):
     """A call of the view without a result. `started` is None if it had not begun; `intended` are the files it was about
-    to replace, in order.
+    to replace, in order; `outcomes` are the ways in which it is written to have ended: none, or one, unless the file was tampered
+    with.
     """
 
     call: ToolUse
     started: ToolStarted | None = None
     intended: tuple[FileIntended, ...] = ()
+    outcomes: tuple[str, ...] = ()
 
 
 def open_calls(records: Iterable[Record]) -> tuple[OpenCall, ...]:
@@ -44,15 +51,27 @@ def open_calls(records: Iterable[Record]) -> tuple[OpenCall, ...]:
     is the normaliser's.
     """
     history = History.fold(records)
-    log = history.log()
-    started = {record.tool_use_id: record for record in log if isinstance(record, ToolStarted)}
-    intended: dict[str, tuple[FileIntended, ...]] = {}
+    known = _known_of_calls(history.log())
+    return tuple(known.get(call.id, OpenCall(call)) for call in _unanswered(history))
+
+
+def _known_of_calls(log: Iterable[Record]) -> dict[str, OpenCall]:
+    """By id. Some servers count their ids anew in each reply: what is written of an id says nothing of a later call of that id."""
+    known: dict[str, OpenCall] = {}
     for record in log:
-        if isinstance(record, FileIntended):
-            intended[record.tool_use_id] = (*intended.get(record.tool_use_id, ()), record)
-    return tuple(
-        OpenCall(call, started.get(call.id), intended.get(call.id, ())) for call in _unanswered(history)
-    )
+        match record:
+            case AssistantMessage():
+                known.update((call.id, OpenCall(call)) for call in record.tool_uses)
+            case ToolStarted(tool_use_id=call_id) if call_id in known:
+                known[call_id] = replace(known[call_id], started=record)
+            case FileIntended(tool_use_id=call_id) if call_id in known:
+                known[call_id] = replace(known[call_id], intended=(*known[call_id].intended, record))
+            case ToolFinished(tool_use_id=call_id) if call_id in known:
+                outcomes = dict.fromkeys((*known[call_id].outcomes, record.outcome))
+                known[call_id] = replace(known[call_id], outcomes=tuple(outcomes))
+            case _:
+                pass
+    return known
 
 
 def answers(
@@ -94,6 +113,8 @@ def _account(found: OpenCall, content_hash: Callable[[str], str | None]) -> str:
     if found.intended:
         states = [_file_account(file, content_hash(file.path)) for file in found.intended]
         return "The session was interrupted while this call ran. " + " ".join(states)
+    if len(found.outcomes) == 1:
+        return ENDED.format(name=found.started.name, outcome=found.outcomes[0])
     return (
         f"Outcome unknown: `{found.started.name}` had started when the session was interrupted. It may have had all, "
         f"some or none of its effect. Check before you repeat it. Its input was: {_shown(found)}"
