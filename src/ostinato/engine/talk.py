@@ -51,7 +51,9 @@ class Talk:
         self._known[facts.id] = facts
 
     def facts_of(self, model: str) -> ModelFacts | None:
-        return self._known.get(model) or self.maker.facts_of(model)
+        """With the window that the model has turned out to have."""
+        facts = self._known.get(model) or self.maker.facts_of(model)
+        return facts and self.parts.deps.fallbacks.windows.believed(facts)
 
     def costs(self) -> Mapping[str, ModelCost]:
         return self.spent.costs(self.facts_of)
