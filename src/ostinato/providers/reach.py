@@ -4,15 +4,16 @@ models it says it has. Every look has a deadline.
 
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import anyio
+import httpx2
 import msgspec
 
-from ostinato.errors import ConfigurationError, ModelError
+from ostinato.errors import ConfigurationError
 from ostinato.providers.address import endpoint_url, proxy_for, shown_url
 from ostinato.providers.exchange import HttpSettings
-from ostinato.providers.http import HttpClient
+from ostinato.providers.http import new_client, sending_error
 
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 """A list of models is small; more than this is something else."""
@@ -33,6 +34,11 @@ class Unreached(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
+class _Answer(msgspec.Struct, frozen=True):
+    status: int
+    body: bytes
+
+
 class _WireModel(msgspec.Struct, frozen=True):
     id: str
 
@@ -48,8 +54,7 @@ async def reach(base_url: str, settings: HttpSettings, *, timeout_s: float) -> R
     if isinstance(got, Unreached):
         return got
     proxy = proxy_for(base_url, settings.environment) or ""
-    status, _ = got
-    return Reached(status, time.monotonic() - started_s, proxy)
+    return Reached(got.status, time.monotonic() - started_s, proxy)
 
 
 async def served_models(
@@ -63,26 +68,47 @@ async def served_models(
     got = await _get(url, settings, headers, timeout_s)
     if isinstance(got, Unreached):
         return got
-    status, body = got
-    if status != 200:
-        return Unreached(f"it answers with status {status}", "look at the base URL and the key")
+    if got.status != 200:
+        return Unreached(f"it answers with status {got.status}", "look at the base URL and the key")
     try:
-        return tuple(model.id for model in msgspec.json.decode(body, type=_WireList).data)
+        return tuple(model.id for model in msgspec.json.decode(got.body, type=_WireList).data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return Unreached("what it answers is no list of models", "look at the base URL")
 
 
 async def _get(
     url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float
-) -> tuple[int, bytes] | Unreached:
-    client = HttpClient(url, settings)
+) -> _Answer | Unreached:
     try:
         with anyio.fail_after(timeout_s):
-            return await client.get({"accept": "application/json", **headers}, max_bytes=MAX_LIST_BYTES)
+            return await _asked(url, settings, headers, timeout_s)
     except TimeoutError:
         what = f"no answer from `{shown_url(url)}` within {timeout_s:g} s"
         return Unreached(what, "look at the base URL, the network and the proxy")
-    except (ConfigurationError, ModelError) as error:
+    except ConfigurationError as error:
         return Unreached(error.message, error.hint)
-    finally:
-        await client.aclose()
+    except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
+        told = sending_error(error, shown_url(url))
+        return Unreached(told.message, told.hint)
+
+
+async def _asked(url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float) -> _Answer:
+    timeouts: dict[str, Any] = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
+    sent = {"accept": "application/json", **headers}
+    async with new_client(url, settings) as client:
+        request = client.build_request("GET", url, headers=sent, extensions={"timeout": timeouts})
+        response = await client.send(request, stream=True)
+        try:
+            return _Answer(response.status_code, await _read(response))
+        finally:
+            await response.aclose()
+
+
+async def _read(response: httpx2.Response) -> bytes:
+    """The body. Raises ValueError when it is too large to be a list."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_LIST_BYTES:
+            raise ValueError(f"the answer has more than {MAX_LIST_BYTES:,} bytes")
+    return bytes(body)
