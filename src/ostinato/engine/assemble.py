@@ -25,7 +25,8 @@ from ostinato.engine.configuration import (
 from ostinato.engine.fallback_models import open_fallbacks
 from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate, is_read_only_shell
-from ostinato.engine.model_choice import ChosenModel, choose_model
+from ostinato.engine.model_access import ModelAccess, model_access
+from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.option_types import usable_options
 from ostinato.engine.options import Options
@@ -52,12 +53,15 @@ from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
+from ostinato.processes import BackgroundFacts
 from ostinato.records import SessionStarted
+from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
-from ostinato.tool import Tool
-from ostinato.tools.builtin import builtin_tools
+from ostinato.tool import Tool, find_tool
+from ostinato.tools.background_text import background_notice
+from ostinato.tools.builtin import OF_BACKGROUND, builtin_tools
 from ostinato.version import VERSION
 
 
@@ -93,6 +97,7 @@ class _Ground(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     cwd: Path
     roots: tuple[Path, ...]
+    access: ModelAccess
     chosen: ChosenModel
     tools: tuple[Tool, ...]
     session: Session
@@ -115,14 +120,15 @@ async def _ground(options: Options) -> _Ground:
     environment = dict(started_with(options))
     cwd, roots = _folders(options, configuration.home)
     root = configuration.places.data_root
-    chosen = choose_model(options, environment, data_root=root)
+    access = await model_access(options, effect, configuration, environment, cwd=cwd, clock=SystemClock())
+    chosen = access.choose(options, data_root=root)
     check_prices(_limits_of(options), chosen.facts)
     tools = _tools(options, effect.rules, chosen.facts)
     if options.resume is None and not options.continue_session:
         session = open_session(options, root, cwd)
     else:  # all that was said is read
         session = await to_thread.run_sync(open_session, options, root, cwd)
-    return _Ground(configuration, effect, environment, cwd, roots, chosen, tools, session)
+    return _Ground(configuration, effect, environment, cwd, roots, access, chosen, tools, session)
 
 
 async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
@@ -133,7 +139,14 @@ async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
         begun = await to_thread.run_sync(maker.begun, ground.session, ground.chosen.facts)
     parts = await maker.parts(begun.place, ground.chosen)
     mode_of = partial(prompt_mode, runs_shell_lines=options.shell_lines)
-    return QueryEngine(maker, parts, begun, reader_for=maker.reader, mode_of=mode_of)
+    return QueryEngine(
+        maker,
+        parts,
+        begun,
+        reader_for=maker.reader,
+        mode_of=mode_of,
+        has_to_read=lambda text: mode_of(text) != "prompt",
+    )
 
 
 class _Maker:
@@ -172,7 +185,7 @@ class _Maker:
         options = self._options
         if name != options.model:
             options = replace(options, model=name, model_overrides={})
-        return choose_model(options, self._ground.environment, data_root=self._ground.data_root)
+        return self._ground.access.choose(options, data_root=self._ground.data_root)
 
     async def begin(self, session_file: Path | None, model: ModelFacts) -> Begun:
         if session_file is not None:
@@ -194,10 +207,14 @@ class _Maker:
         ground = self._ground
         spill = spill_folder(ground.data_root, ground.cwd, session)
         children = child_environment(ground.environment)
-        workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home)
+        background = BackgroundProcesses(ground.cwd, children, spill, self._tell_of_end)
+        workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home, background)
         place = Place(session.session_id, session.journal, workspace, SeenFiles(), session.notices)
         started = SessionStarted(session.session_id, str(ground.cwd), model.id, VERSION)
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
+
+    def _tell_of_end(self, facts: BackgroundFacts) -> None:
+        self._options.on_notice(background_notice(facts))
 
     async def parts(self, place: Place, chosen: ChosenModel) -> Parts:
         check_prices(self._budget.limits, chosen.facts)
@@ -314,4 +331,6 @@ def _tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> tupl
     if wrong:
         raise UsageError(wrong[0], hint="give each tool a legal name of its own and a schema of an object")
     hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
-    return tuple(tool for tool in tools if tool.name not in hidden)
+    if "Bash" in hidden or (options.tools is None and find_tool(offered, "Bash") is None):
+        hidden |= OF_BACKGROUND
+    return tuple(tool for tool in tools if hidden.isdisjoint({tool.name, *tool.aliases}))

@@ -1,7 +1,7 @@
 """Real time and real identifiers, for the ports of the loop."""
 
+import os
 import time
-import uuid
 from datetime import UTC, datetime
 
 import anyio
@@ -24,4 +24,7 @@ class RandomIds:
     """Implements the `Ids` port."""
 
     def uuid(self) -> str:
-        return str(uuid.uuid4())
+        """Version 4 (RFC 9562), as `uuid.uuid4` makes it in more than twice the time; a query needs a dozen."""
+        bits = os.urandom(16).hex()
+        variant = "89ab"[int(bits[16], 16) & 3]
+        return f"{bits[:8]}-{bits[8:12]}-4{bits[13:16]}-{variant}{bits[17:20]}-{bits[20:]}"

@@ -14,7 +14,7 @@ import msgspec
 
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.option_types import check_model_name, check_uuid
-from ostinato.engine.parts import Begun, EngineMaker, Parts
+from ostinato.engine.parts import Begun, EngineMaker, Parts, end_processes
 from ostinato.engine.prompt_queue import ModeOf, PromptQueue
 from ostinato.engine.prompt_reader import PromptReader, pass_on
 from ostinato.engine.prompt_text import checked_prompt
@@ -51,7 +51,9 @@ class QueryEngine:
         *,
         reader_for: Callable[["QueryEngine"], PromptReader] = lambda _engine: pass_on,
         mode_of: ModeOf = prompt_mode,
+        has_to_read: Callable[[str], bool] = lambda _text: True,
     ) -> None:
+        """`reader_for` makes the reader of the texts that `has_to_read`; all others are for the model."""
         self._queue_writer = _QueueWriter(parts.place.journal)
         self.queue = PromptQueue(self._queue_writer, parts.deps.ids.uuid, begun.pending, mode_of)
         self.queue.on_now(lambda: self.interrupt("interrupt"))
@@ -63,7 +65,7 @@ class QueryEngine:
         self._is_closed = False
         # A model and a session that change at once would each bring back what the other has just replaced.
         self._changing = anyio.Lock()
-        self._ways = Ways(reader_for(self), self._take_step, self._turns.end)
+        self._ways = Ways(reader_for(self), has_to_read, self._take_step, self._turns.end)
 
     # -------------------------------------------------------------------------------------------- submissions
 
@@ -246,6 +248,7 @@ class QueryEngine:
             talk.adopt(self._with_queue(parts))
             talk.history, talk.spent = begun.history, spent_in(begun.history)
             old.place.journal.close()
+            await end_processes(old.place)
 
     async def _take_step(self, step: NextStep) -> bool:
         match step:
@@ -283,6 +286,7 @@ class QueryEngine:
                     every_one.push_async_callback(self._talk.maker.aclose)
                     for chosen in (*self._retired, self._talk.parts.chosen):
                         every_one.push_async_callback(chosen.aclose)
+                    every_one.push_async_callback(end_processes, self._talk.parts.place)
 
     # -------------------------------------------------------------------------------------------- within
 
@@ -344,7 +348,7 @@ class QueryEngine:
         """
         self.queue.on_now(_nothing)
         self._queue_writer.taken_back = _nothing
-        self._ways = Ways(pass_on, _no_step, self._turns.end)
+        self._ways = Ways(pass_on, self._ways.has_to_read, _no_step, self._turns.end)
 
     def _check_open(self) -> None:
         if self._is_closed:

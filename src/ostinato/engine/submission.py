@@ -13,9 +13,9 @@ import msgspec
 
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.parts import Parts
-from ostinato.engine.prompt_reader import PromptReader, pass_on
+from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.result_account import ResultAccount
-from ostinato.engine.slash.reply import Expanded, NextStep, NotACommand, SlashReply
+from ostinato.engine.slash.reply import Expanded, NextStep, NotACommand, SlashOutcome, SlashReply
 from ostinato.engine.talk import Running, Talk
 from ostinato.engine.thinking import thinking_for
 from ostinato.engine.token_target import target_reminder, target_tokens
@@ -36,12 +36,13 @@ ABORTED_BEFORE_QUERY = Terminal("aborted_streaming", 0)
 
 
 class Ways(msgspec.Struct, frozen=True):
-    """What a submission asks its engine for. `take_step` does what a command cannot do itself; True: the host shall leave.
+    """What a submission asks its engine for. `read_prompt` is asked of the texts that `has_to_read`. `take_step` does what a command cannot do itself; True: the host shall leave.
 
     `end` gives the turn on, with the queued texts that the query took up.
     """
 
     read_prompt: PromptReader
+    has_to_read: Callable[[str], bool]
     take_step: Callable[[NextStep], Awaitable[bool]]
     end: Callable[[Sequence[str], Result | None], None]
 
@@ -108,11 +109,7 @@ class Submission:
 
     async def _prepare(self) -> Sequence[Event]:
         """Read the text and begin its query, or answer it here."""
-        is_words = self._is_queued and self._prompt.mode == "prompt"  # decided when it was put into the queue
-        reader = pass_on if is_words else self._ways.read_prompt
-        read = await unless_aborted(
-            self._abort, partial(reader, self._prompt.text, self._abort), otherwise=None
-        )
+        read = await self._read()
         match read:
             case None:
                 return ()
@@ -126,6 +123,14 @@ class Submission:
                 return ()
             case _:
                 assert_never(read)
+
+    async def _read(self) -> SlashOutcome | None:
+        """None once aborted."""
+        text, ways = self._prompt.text, self._ways
+        is_words = self._is_queued and self._prompt.mode == "prompt"  # decided when it was put into the queue
+        if is_words or not ways.has_to_read(text):
+            return NotACommand()
+        return await unless_aborted(self._abort, partial(ways.read_prompt, text, self._abort), otherwise=None)
 
     async def _begin_expanded(self, read: Expanded) -> None:
         parts = self._talk.parts

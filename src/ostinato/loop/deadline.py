@@ -1,7 +1,7 @@
 """The time limit of a query: when it is over, everything that runs for the query is told to stop, and the query ends in order."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 
@@ -9,24 +9,30 @@ from ostinato.loop.budget import Budget
 from ostinato.ports import Abort, Clock
 
 
-@asynccontextmanager
-async def within_time(budget: Budget, clock: Clock, abort: Abort) -> AsyncGenerator[None, None]:
-    """Count the time of the block, and abort with the reason `timeout` when none is left."""
+@contextmanager
+def counted(budget: Budget) -> Generator[None, None, None]:
+    """The time of the block counts."""
     budget.begin()
     try:
-        remaining_s = budget.remaining_s
-        if remaining_s is None:
-            yield
-            return
-        watch = anyio.CancelScope()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_stop_in, remaining_s, clock, abort, watch)
-            try:
-                yield
-            finally:
-                watch.cancel()
+        yield
     finally:
         budget.end()
+
+
+@asynccontextmanager
+async def within_time(budget: Budget, clock: Clock, abort: Abort) -> AsyncGenerator[None, None]:
+    """Abort with the reason `timeout` when the budget, whose time counts meanwhile, has none left for the block."""
+    remaining_s = budget.remaining_s
+    if remaining_s is None:
+        yield
+        return
+    watch = anyio.CancelScope()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stop_in, remaining_s, clock, abort, watch)
+        try:
+            yield
+        finally:
+            watch.cancel()
 
 
 async def _stop_in(seconds: float, clock: Clock, abort: Abort, scope: anyio.CancelScope) -> None:

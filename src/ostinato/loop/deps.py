@@ -67,12 +67,6 @@ Offer = Callable[[Event], bool]
 """Hands over lossy progress; never waits."""
 
 
-async def no_edits(messages: History) -> Sequence[AnyEdit]:
-    """A context pipeline that leaves everything as it is."""
-    del messages
-    return ()
-
-
 async def no_help(messages: History, error: ModelError | None, model: ModelFacts) -> Sequence[AnyEdit]:
     """Nothing can be made shorter."""
     del messages, error, model
@@ -120,7 +114,7 @@ class Deps:
     journal: Journal
     clock: Clock
     ids: Ids
-    prepare_context: PrepareContext = no_edits
+    prepare_context: PrepareContext | None = None
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None

@@ -45,7 +45,8 @@ class _Entry(msgspec.Struct):
     ran_with: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     outcome: CallOutcome | None = None
     message: UserMessage | None = None
-    may_start: anyio.Event = msgspec.field(default_factory=anyio.Event)
+    may_start: anyio.Event | None = None
+    """Set when the call may start; there is none where nothing is in its way."""
     done: anyio.Event = msgspec.field(default_factory=anyio.Event)
     scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
 
@@ -104,7 +105,9 @@ class StreamingToolExecutor:
                 entry.access = prepared.access
             entry.is_waiting = True
             self._admit()
-            await entry.may_start.wait()
+            if entry.phase == "queued":
+                entry.may_start = anyio.Event()
+                await entry.may_start.wait()
             if entry.is_over:  # let in and aborted in the same moment: its result says that it did not run
                 return
             self._start(entry, prepared)
@@ -127,7 +130,8 @@ class StreamingToolExecutor:
             is_next = entry.phase == "queued" and entry.is_waiting and len(running) < cap
             if is_next and not any(conflicts(entry.access, other.access) for other in (*earlier, *running)):
                 entry.phase = "executing"
-                entry.may_start.set()
+                if entry.may_start is not None:
+                    entry.may_start.set()
                 running.append(entry)
             earlier.append(entry)
 
@@ -223,7 +227,8 @@ class StreamingToolExecutor:
     async def get_remaining_results(self) -> None:
         """Wait for every call and show the results in order; ends early when aborted."""
         for entry in self._entries:
-            await entry.done.wait()
+            if not entry.done.is_set():
+                await entry.done.wait()
             await self._ledger.emit(*self.get_completed_results())
 
     def cancel(self, reason: results.StopReason | None = None) -> None:

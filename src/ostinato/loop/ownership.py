@@ -41,11 +41,12 @@ class _Root:
     async def start(self, body: Callable[[], Awaitable[None]]) -> bool:
         """Start `body` in the group; False if the root has ended, and `body` did not start."""
         self.runs += 1
-        try:
-            await self.ready.wait()
-        except BaseException:
-            self.leave()
-            raise
+        if not self.ready.is_set():
+            try:
+                await self.ready.wait()
+            except BaseException:
+                self.leave()
+                raise
         if self.tasks is None or self.idle.is_set():
             return False
         self.tasks.start_soon(self.hold, body)

@@ -122,6 +122,8 @@ async def _tell_failure(end: End, deps: Deps, abort: Abort) -> None:
 
 async def _announce(uuids: Sequence[str], notes: QueryNotes, ledger: Ledger) -> None:
     """These queued prompts are part of the query from here on; how it ends says what became of them."""
+    if not uuids:
+        return
     notes.consumed.extend(uuids)
     await ledger.emit(*started(uuids))
 
@@ -186,9 +188,10 @@ async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
     model has turned out to have.
     """
     state = _believing(state, deps)
-    edits = await unless_aborted(
-        state.tool_use_context.abort, lambda: deps.prepare_context(state.messages), otherwise=()
-    )
+    prepare = deps.prepare_context
+    if prepare is None:
+        return state
+    edits = await unless_aborted(state.tool_use_context.abort, lambda: prepare(state.messages), otherwise=())
     ledger.edit(*edits)
     return replace(state, messages=state.messages.extend(ledger.taken())) if edits else state
 

@@ -13,7 +13,7 @@ from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.cancellation import must_pass
 from ostinato.loop.channel import Channel
-from ostinato.loop.deadline import within_time
+from ostinato.loop.deadline import counted, within_time
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
@@ -85,13 +85,21 @@ class Run:
         return end.terminal
 
     async def _looped(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
-        async with (
-            within_time(self._deps.budget, self._deps.clock, self.abort),
-            prefetching(self._params, self._deps) as deps,
-        ):
-            end = await query_loop(self._params, deps, ledger, notes)
+        with counted(self._deps.budget):
+            end = await self._within_limits(ledger, notes)
         self.messages = end.messages
         return end
+
+    async def _within_limits(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
+        """Most queries have no limit of time and nothing to fetch: nothing runs beside them."""
+        deps = self._deps
+        if deps.budget.remaining_s is None and deps.prefetch is None:
+            return await query_loop(self._params, deps, ledger, notes)
+        async with (
+            within_time(deps.budget, deps.clock, self.abort),
+            prefetching(self._params, deps) as deps,
+        ):
+            return await query_loop(self._params, deps, ledger, notes)
 
     def leave(self) -> None:
         """The consumer is gone: end everything, synchronously as far as it must be."""
@@ -103,7 +111,7 @@ class Run:
 
     async def settled(self) -> None:
         """Wait, within `SETTLE_S`, until nothing of the run is left."""
-        if self._task is not None:
+        if self._task is not None and not self._task.done.is_set():
             with anyio.move_on_after(SETTLE_S, shield=True):
                 await self._task.done.wait()
 

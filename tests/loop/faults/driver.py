@@ -121,7 +121,7 @@ def struck_model(inner: CallModel, striker: Striker) -> CallModel:
 def struck_deps(deps: Deps, striker: Striker) -> Deps:
     async def prepare(messages: History) -> Sequence[AnyEdit]:
         striker.touch("prepare")
-        return await deps.prepare_context(messages)
+        return () if deps.prepare_context is None else await deps.prepare_context(messages)
 
     async def attach(view: Sequence[Message]) -> Sequence[Message]:
         striker.touch("attach")
