@@ -3,7 +3,6 @@
 Whatever comes in or goes out, the strings of the engine and the bytes on the wire are valid Unicode afterwards.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
@@ -158,6 +157,8 @@ def _items(value: object) -> Iterable[object]:
 def _repaired(data: bytes) -> bytes | None:
     """The same JSON with valid text, or None if it is no JSON. Nesting too deep to read is no JSON either."""
     try:
+        import json  # ruff: ignore[import-outside-top-level] - only what the fast decoder refuses needs it
+
         value: object = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
         return msgspec.json.encode(_with_valid_text(value))
     except (ValueError, RecursionError, msgspec.MsgspecError):

@@ -17,7 +17,6 @@ from ostinato.events import AnyModelEvent
 from ostinato.providers.exchange import MAX_REPLY_BYTES, HttpFailure, HttpSettings
 from ostinato.providers.sse import BYTE_ORDER_MARK, ServerSentEvent, SseReader
 from ostinato.providers.watchdog import Watchdog
-from ostinato.secret_values import header_secrets, masked, secret_values
 
 if TYPE_CHECKING:
     from ostinato.providers.http import HttpClient
@@ -87,6 +86,8 @@ class LazyClient:
 
     def shown(self, text: str, *, sent_headers: Mapping[str, str]) -> str:
         """`text` without the secrets of this conversation: what went out in headers, and what the environment holds."""
+        from ostinato.secret_values import header_secrets, masked, secret_values  # ruff: ignore[import-outside-top-level] - only failures say something
+
         settings = self._settings
         sent = {**settings.extra_headers, **sent_headers}
         return masked(text, (*header_secrets(sent), *secret_values({**settings.environment, "": self.url})))

