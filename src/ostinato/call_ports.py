@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from ostinato.processes import ProcessResult
+from ostinato.processes import BackgroundFacts, BackgroundOutput, ProcessResult
 from ostinato.submissions import AbortReason
 
 
@@ -30,8 +30,41 @@ class Abort(Protocol):
         ...
 
 
+class Background(Protocol):
+    """Commands that run on while the conversation does. They end with it at the latest."""
+
+    def start(self, argv: Sequence[str], *, call_id: str, command: str) -> BackgroundFacts:
+        """Returns once it runs. Raises UsageError when it cannot be started, and when too many run already."""
+        ...
+
+    def all(self) -> Sequence[BackgroundFacts]:
+        """Those that run and the latest of those that have ended, in the order of their start."""
+        ...
+
+    def read(self, task_id: str, *, offset: int | None, max_bytes: int) -> BackgroundOutput:
+        """From `offset`, or from where the last reading ended. Raises UsageError for an id that is not there."""
+        ...
+
+    async def wait(self, task_id: str, up_to_s: float) -> None:
+        """Until it has ended, or the time is over. Raises UsageError for an id that is not there."""
+        ...
+
+    async def stop(self, task_id: str) -> BackgroundFacts:
+        """End it with its whole tree: SIGTERM, a second, SIGKILL. Raises UsageError for an id that is not there."""
+        ...
+
+    async def aclose(self) -> None:
+        """End all of them, and whatever other commands of the conversation have left running."""
+        ...
+
+
 class Workspace(Protocol):
     """Files and processes as tools may use them."""
+
+    @property
+    def background(self) -> Background | None:
+        """None where nothing can run in the background."""
+        ...
 
     @property
     def cwd(self) -> Path: ...
@@ -50,11 +83,11 @@ class Workspace(Protocol):
         ...
 
     async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
-        """A regular file's bytes. Raises OSError, or UsageError for what is no regular file."""
+        """A regular file's bytes; `path` is resolved. Raises OSError, or UsageError for what is no regular file."""
         ...
 
     async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
-        """Put `data` in place atomically; `expected` is the hash it must still have. Returns the new hash."""
+        """Put `data` in place atomically and return its hash. `expected` is the hash that must still be there, "" for no file."""
         ...
 
     async def run(

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ostinato.call_ports import Abort as Abort
+from ostinato.call_ports import Background as Background
 from ostinato.call_ports import FileState as FileState
 from ostinato.call_ports import SeenFile as SeenFile
 from ostinato.call_ports import Workspace as Workspace

@@ -1,6 +1,8 @@
-"""What became of a child process: data only; `sandbox/process.py` starts and ends them."""
+"""What became of a child process: data only; `sandbox/` starts and ends them."""
 
+import hashlib
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -20,3 +22,37 @@ class ProcessResult(msgspec.Struct, frozen=True):
     spill_path: Path | None
     timed_out: bool
     duration_s: float
+
+
+BackgroundState = Literal["running", "exited", "stopped"]
+
+
+class BackgroundFacts(msgspec.Struct, frozen=True):
+    """A command in the background, as it is now. `exit_code` is None while it runs, and when it was stopped.
+
+    `output_path` is the file that holds its output, None where it is not kept. `is_end_known`: the model has read of its end.
+    """
+
+    task_id: str
+    command: str
+    state: BackgroundState
+    exit_code: int | None
+    total_bytes: int
+    output_path: Path | None
+    duration_s: float
+    is_end_known: bool = False
+
+
+class BackgroundOutput(msgspec.Struct, frozen=True):
+    """Its output from byte `start` to byte `end`. `lost_bytes` before that were asked for and not kept."""
+
+    text: str
+    start: int
+    end: int
+    lost_bytes: int
+    facts: BackgroundFacts
+
+
+def background_task_id(call_id: str) -> str:
+    """What the command that this call starts is called; a replay and a resumed conversation come to the same."""
+    return f"bash_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -14,14 +14,25 @@ from ostinato.tools.edit import EditInput
 from ostinato.tools.glob import GlobInput
 from ostinato.tools.grep import GrepInput
 from ostinato.tools.read import ReadInput
+from ostinato.tools.task_output import TaskOutputInput
+from ostinato.tools.task_stop import TaskStopInput
 from ostinato.tools.write import WriteInput
 
 TOOLS = builtin_tools(is_read_only_command=lambda _command: False)
-INPUT_TYPES: list[type[msgspec.Struct]] = [BashInput, EditInput, GlobInput, GrepInput, ReadInput, WriteInput]
+INPUT_TYPES: list[type[msgspec.Struct]] = [
+    BashInput,
+    EditInput,
+    GlobInput,
+    GrepInput,
+    ReadInput,
+    TaskOutputInput,
+    TaskStopInput,
+    WriteInput,
+]
 
 
 def test_names_are_those_that_rules_and_hooks_match_on_in_order():
-    assert [tool.name for tool in TOOLS] == ["Bash", "Edit", "Glob", "Grep", "Read", "Write"]
+    assert [tool.name for tool in TOOLS] == ["Bash", "Edit", "Glob", "Grep", "Read", "TaskOutput", "TaskStop", "Write"]
 
 
 def test_all_schemas_together_stay_small():

@@ -32,6 +32,13 @@ class Place:
     notices: tuple[str, ...] = ()
 
 
+async def end_processes(place: Place) -> None:
+    """What runs in the background ends with its conversation, and so does what commands left behind."""
+    background = place.workspace.background
+    if background is not None:
+        await background.aclose()
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A place, and what was said there before; `pending` is what its queue still held."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from anyio import to_thread
 
+from ostinato.attachments.background_ends import BackgroundEnds
 from ostinato.attachments.instruction_candidates import is_anything_there
 from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInstructions
 from ostinato.attachments.instruction_text import instructions_context
@@ -60,20 +61,25 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
         return Surroundings(context, LoadedInstructions(), no_attachments, _no_mentions)
     places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
     loaded = LoadedInstructions()
+    background = BackgroundEnds(workspace, sources.ids)
     if with_instructions and is_anything_there(places):
         loaded = await to_thread.run_sync(load_instructions, places)
     text = instructions_context(loaded)
     return Surroundings(
         f"{context}\n\n{text}" if text else context,
         loaded,
-        _collectors(sources, loaded, places, told.date()),
-        _mentions(sources, facts),
+        _collectors(sources, loaded, places, told.date(), background),
+        _mentions(sources, facts, background),
         _recall(sources),
     )
 
 
 def _collectors(
-    sources: Sources, loaded: LoadedInstructions, places: InstructionPlaces, told: date
+    sources: Sources,
+    loaded: LoadedInstructions,
+    places: InstructionPlaces,
+    told: date,
+    background: CollectAttachments,
 ) -> CollectAttachments:
     @cache  # built after the first tools, so that their modules are no part of the way to the first request
     def built() -> CollectAttachments:
@@ -88,6 +94,7 @@ def _collectors(
         named = [
             NamedCollector("nested", nested, nested.at_once),
             NamedCollector("changed", changed, changed.at_once),
+            NamedCollector("background", background),
             NamedCollector("date", day, day.at_once),
         ]
         return CollectTogether(named, sources.clock)
@@ -98,16 +105,17 @@ def _collectors(
     return collect
 
 
-def _mentions(sources: Sources, facts: ModelFacts) -> Mentions:
+def _mentions(sources: Sources, facts: ModelFacts, background: CollectAttachments) -> Mentions:
     async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+        ended = await background(view)
         if "@" not in prompt:
-            return ()
+            return ended
         from ostinato.attachments.mentions import MentionSetting, mention_attachments
 
         setting = MentionSetting(
             sources.workspace, sources.files, sources.ids, sources.may_read, facts.takes_images
         )
-        return await mention_attachments(prompt, view, setting)
+        return (*ended, *await mention_attachments(prompt, view, setting))
 
     return mentioned
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ostinato.ports import Workspace
+from ostinato.ports import Background, Workspace
 from ostinato.processes import ProcessResult
 from ostinato.records import FileIntended
 
@@ -17,6 +17,10 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
     workspace: Workspace
     tool_use_id: str
     record: Callable[[FileIntended], None]
+
+    @property
+    def background(self) -> Background | None:
+        return self.workspace.background
 
     @property
     def cwd(self) -> Path:

@@ -6,7 +6,6 @@ Promise: whatever is fed in, memory stays near `max_bytes`, the text is valid Un
 import codecs
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -61,7 +60,7 @@ class OutputWindow:
 
 
 class SpillFile:
-    """A file that comes into being with its first byte and takes at most `max_bytes`.
+    """A file that comes into being with its first byte and takes at most `max_bytes`; `kept_bytes` are in it.
 
     A full disk ends the spilling, never the run: then there is no file at the end.
     """
@@ -71,25 +70,41 @@ class SpillFile:
         self._left = max_bytes
         self._descriptor: int | None = None
         self.path: Path | None = None
+        self.kept_bytes = 0
 
     def write(self, data: bytes) -> None:
         if self._left <= 0:
             return
         view = memoryview(data)[: self._left]
         self._left -= len(view)
+        size = len(view)
         try:
             self._write_all(view)
+            self.kept_bytes += size
         except OSError:
             self._left = 0
             self.discard()
 
     def _write_all(self, view: memoryview) -> None:
         if self._descriptor is None:
+            import tempfile  # ruff: ignore[import-outside-top-level] - hardly any output is too long to keep
+
             self._folder.mkdir(parents=True, exist_ok=True)
             self._descriptor, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._folder)
             self.path = Path(name)
         while view:
             view = view[os.write(self._descriptor, view) :]
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """Of what was kept; also after closing. Nothing if the file is gone."""
+        if self.path is None:
+            return b""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                return file.read(max_bytes)
+        except OSError:
+            return b""
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -102,7 +117,7 @@ class SpillFile:
         if self.path is not None:
             with contextlib.suppress(OSError):
                 self.path.unlink()
-            self.path = None
+            self.path, self.kept_bytes = None, 0
 
 
 class RecentText:

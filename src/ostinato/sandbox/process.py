@@ -1,4 +1,4 @@
-"""The only place that starts processes: bounded output, one deadline, and nothing left running on abort.
+"""Running one command: bounded output, one deadline, and nothing left running on abort.
 
 The end of a run is the exit of the child, never the end of its output: a grandchild may hold the pipe for ever.
 Whatever ends a run early (timeout, cancellation of either kind, an error, interpreter exit) kills the whole tree
@@ -6,15 +6,12 @@ synchronously; `process_tree` says how it is found.
 """
 
 import atexit
-import contextlib
 import math
 import os
 import select
 import subprocess
-import tempfile
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,11 +21,12 @@ from typing import Final
 import anyio
 from msgspec.structs import replace
 
-from ostinato.errors import UsageError
 from ostinato.processes import ProcessResult
 from ostinato.sandbox.exit_watch import watch_exit
 from ostinato.sandbox.output import OutputWindow, RecentText, SpillFile
-from ostinato.sandbox.process_tree import RUN_ID_VARIABLE, ProcessTree, adopt, nested_run_id
+from ostinato.sandbox.process_tree import ProcessTree
+from ostinato.sandbox.run_group import RunGroup
+from ostinato.sandbox.start import start_child
 
 TERMINATE_GRACE_S: Final = 1.0
 """Between SIGTERM and SIGKILL on a timeout."""
@@ -52,7 +50,7 @@ MAX_LEFTOVER_BYTES: Final = 256 * 1024 * 1024
 """What processes left behind by a finished command may still write before they are killed."""
 
 
-async def run_process(
+async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of a caller; all have names
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -63,6 +61,7 @@ async def run_process(
     separate_stderr: bool = False,
     stdin: bytes | None = None,
     on_output: Callable[[str], None] | None = None,
+    group: RunGroup | None = None,
 ) -> ProcessResult:
     """Run `argv` (no shell) in `cwd` with `env` and this run's token, and wait for its exit.
 
@@ -72,15 +71,17 @@ async def run_process(
     output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
 
     `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation
-    SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline.
+    SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline; what has its output
+    elsewhere ends with the `group`, and with this process at the latest.
 
     Raises UsageError when the child cannot be started: no such program or folder, not executable, arguments too long.
     """
     started_s = time.monotonic()
     spill = SpillFile(spill_dir) if spill_dir is not None else None
     output, stderr = OutputWindow(max_output_bytes, spill), OutputWindow(max_output_bytes)
-    process, pipes, tree = _start(argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin)
-    run = _Run(process, tree, dict(zip(pipes, (output, stderr), strict=False)), on_output)
+    child = start_child(argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group)
+    process = child.process
+    run = _Run(process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
     is_done = is_own_end = False
     try:
         with anyio.move_on_after(timeout_s):
@@ -184,60 +185,6 @@ class _Run:
                 self._windows[pipe].feed(chunk)
                 if self._on_output is not None:
                     self._recent[pipe].feed(chunk)
-
-
-def _start(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], separate_stderr: bool, stdin: bytes | None
-) -> tuple[subprocess.Popen[bytes], list[int], ProcessTree]:
-    """The child, the read ends of its pipes (output, then standard error if separate), and its tree.
-
-    Started on the calling thread: Python starts children with `vfork` and the interpreter lock held, so that a worker
-    thread would cost its hop and free nobody.
-    """
-    token = uuid.uuid4().hex
-    outer = env.get(RUN_ID_VARIABLE) or os.environ.get(RUN_ID_VARIABLE, "")
-    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as undo:
-        pipes: list[int] = []
-        write_ends: list[int] = []
-        for _ in range(2 if separate_stderr else 1):
-            read_end, write_end = os.pipe()
-            undo.callback(os.close, read_end)
-            child_ends.callback(os.close, write_end)
-            os.set_blocking(read_end, False)
-            pipes.append(read_end)
-            write_ends.append(write_end)
-        source: int = subprocess.DEVNULL
-        if stdin is not None:
-            file = child_ends.enter_context(tempfile.TemporaryFile())
-            file.write(stdin)
-            file.seek(0)
-            source = file.fileno()
-        try:
-            process = subprocess.Popen(
-                list(argv),
-                cwd=cwd,
-                env={**env, RUN_ID_VARIABLE: nested_run_id(outer, token)},
-                stdin=source,
-                stdout=write_ends[0],
-                stderr=write_ends[1] if separate_stderr else subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError, IndexError) as error:
-            raise _explain_start(argv, cwd, error) from error
-        undo.pop_all()
-        return process, pipes, adopt(process.pid, token)
-
-
-def _explain_start(argv: Sequence[str], cwd: Path, error: Exception) -> UsageError:
-    program = argv[0] if argv else ""
-    if not argv:
-        return UsageError("no program to run: the argument list is empty")
-    if not cwd.is_dir():
-        return UsageError(f"cannot run `{program}`: no folder `{cwd}`")
-    if isinstance(error, FileNotFoundError):
-        return UsageError(f"no program named `{program}`", hint="is it installed, and is its folder in PATH?")
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return UsageError(f"cannot start `{program}`: {reason}")
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

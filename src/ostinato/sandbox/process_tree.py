@@ -2,11 +2,12 @@
 
 Members are known by marks that a fork inherits: a resource limit nobody uses, set to a number of this run's own
 (it survives `env -i` and daemons that overwrite their environment), a token in the environment, the session, and
-descent. No process is signalled that was not found to be a member after its pid was pinned by a pidfd.
+descent. A tree may be that of one run, of all runs of a conversation, or of a whole process (its family). No process is signalled that was not found to be a member after its pid was pinned by a pidfd.
 """
 
 import contextlib
 import os
+import re
 import sys
 from signal import SIGKILL, Signals, pidfd_send_signal
 from typing import Final
@@ -20,6 +21,13 @@ RUN_ID_VARIABLE: Final = "OSTINATO_RUN_ID"
 """Holds this run's token, after those of the runs it is nested in, separated by colons."""
 
 READ_BYTES: Final = 65_536
+
+FAMILY_BITS: Final = 30
+RUN_BITS: Final = 31
+MARK_BIT: Final = 1 << (FAMILY_BITS + RUN_BITS + 1)
+"""A mark is this bit, the family of the process that started the run, and the run's own number."""
+
+LIMIT_LINE: Final = re.compile(rb"^Max realtime timeout +(\d+) ", re.MULTILINE)
 
 MAX_ROUNDS: Final = 100
 """Searches before giving up on a tree that forks faster than it can be killed."""
@@ -45,20 +53,25 @@ class _Search(msgspec.Struct, frozen=True):
     dead: frozenset[int]
     unclear: frozenset[int]
 
+    @property
+    def living(self) -> bool:
+        return any(not entry.is_dead for entry in self.members)
+
 
 class ProcessTree(msgspec.Struct, frozen=True):
-    """The processes of one run; `leader` is 0 once the leader was reaped and its pid may be someone else's.
+    """The processes of one run or several; `leader` is 0 once the leader was reaped and its pid may be someone else's.
 
-    `started` is the leader's start in clock ticks since boot: nothing older can be a member, which makes the search
-    cheap. `mark` is 0 where the limit could not be set. With `pipes` (inode numbers) only members that have one of
-    them open count.
+    `started` is the first one's start in clock ticks since boot: nothing older can be a member, which makes the search
+    cheap. `marks` is empty where the limit could not be set; a `family` stands for all marks with that number in them. With
+    `pipes` (inode numbers) only members that have one of them open count.
     """
 
     leader: int
     token: str
-    mark: int
-    started: int
+    marks: frozenset[int] = frozenset()
+    started: int = 0
     pipes: frozenset[int] = frozenset()
+    family: int = 0
 
     def signal(self, number: Signals) -> None:
         """Send one signal to each member there is now."""
@@ -118,7 +131,8 @@ class ProcessTree(msgspec.Struct, frozen=True):
         if self.leader and entry.session == self.leader:
             return True
         limits = _read_proc(entry.pid, "limits")
-        if self.mark and str(self.mark).encode() in limits:
+        mark = _mark_in(limits)
+        if mark in self.marks:
             return True
         environment = _read_proc(entry.pid, "environ")
         if not environment and not _has_no_program(entry):
@@ -128,34 +142,49 @@ class ProcessTree(msgspec.Struct, frozen=True):
             environment = _read_proc(entry.pid, "environ")
         if self.token.encode() in environment:
             return True
+        # A family is a short number: what says by its environment whose it is, is believed.
+        if self.family and mark and RUN_ID_VARIABLE.encode() not in environment:
+            return (mark ^ MARK_BIT) >> RUN_BITS == self.family
         return False if limits else None
 
 
-def adopt(leader: int, token: str) -> ProcessTree:
+def adopt(leader: int, token: str, family: int) -> ProcessTree:
     """The tree of a child that was just started with `token` (hexadecimal, 32 digits) in its environment."""
-    mark = _set_mark(leader, token)  # first: what the child forks before this has only the token
+    # first: what the child forks before this has only the token
+    marks = _set_mark(leader, MARK_BIT | family << RUN_BITS | int(token, 16) & ((1 << RUN_BITS) - 1))
     entry = _read_entry(leader)
-    return ProcessTree(leader, token, mark, entry.started if entry else 0)
+    return ProcessTree(leader, token, marks, entry.started if entry else 0)
 
 
-def nested_run_id(outer: str, token: str) -> str:
-    """The value of `OSTINATO_RUN_ID` for a run inside the run `outer` (empty if there is none)."""
-    return f"{outer}:{token}" if outer else token
+def family_of(token: str) -> int:
+    """The number in the marks of everything that the process with this token starts; never 0."""
+    return int(token, 16) & ((1 << FAMILY_BITS) - 1) or 1
 
 
-def _set_mark(pid: int, token: str) -> int:
-    """Give `pid` a real-time limit of at least 146,000 years, its exact value unique to this run; 0 if refused.
+def nested_run_id(*tokens: str) -> str:
+    """The value of `OSTINATO_RUN_ID` for a run inside others, the outermost first; empty ones are none."""
+    return ":".join(filter(None, tokens))
+
+
+def _set_mark(pid: int, mark: int) -> frozenset[int]:
+    """Give `pid` a real-time limit of at least 146,000 years, its exact value unique to this run; nothing if refused.
 
     The limit acts only on real-time scheduled processes, so this one changes nothing for anybody.
     """
     if sys.platform != "linux":
-        return 0
-    mark = (1 << 62) | (int(token, 16) & ((1 << 61) - 1))
+        return frozenset()
     try:
         resource.prlimit(pid, resource.RLIMIT_RTTIME, (mark, resource.RLIM_INFINITY))
     except (OSError, ValueError):
-        return 0
-    return mark
+        return frozenset()
+    return frozenset({mark})
+
+
+def _mark_in(limits: bytes) -> int:
+    """The mark among a process's limits, 0 if it bears none."""
+    line = LIMIT_LINE.search(limits)
+    limit = 0 if line is None else int(line[1])
+    return limit if limit & MARK_BIT else 0
 
 
 def _signal_one(entry: _Entry, number: Signals) -> None:

@@ -14,6 +14,7 @@ from anyio import to_thread
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.processes import ProcessResult
+from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.files import read_regular_file, replace_regular_file
 from ostinato.sandbox.process import run_process
@@ -32,6 +33,7 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
 
     `environment` is what children get; by default this process's own without its secrets. `spill_dir` is where output
     too long for a result is kept whole; without it the rest is lost. `home` is what `~` means, by default that of this process.
+    `background` holds what runs on beside the conversation, and ends with it; whoever made it closes it.
     """
 
     cwd: Path
@@ -39,6 +41,7 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
     environment: Mapping[str, str] = msgspec.field(default_factory=_own_environment)
     spill_dir: Path | None = None
     home: Path | None = msgspec.field(default_factory=_own_home)
+    background: BackgroundProcesses | None = None
 
     def resolve(self, path: str) -> Path:
         """`path` as an absolute path without `..` and without symlinks in what exists of it.
@@ -60,21 +63,24 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         return any(real.is_relative_to(os.path.realpath(root)) for root in self.roots)
 
     async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
-        """At most `max_bytes` from `offset`, to the end without a limit.
+        """At most `max_bytes` from `offset`, to the end without a limit. `path` comes from `resolve`.
 
-        Raises OSError as the system gives it, UsageError for a folder, FIFO, socket or device (never opened).
+        Raises OSError as the system gives it, UsageError for a folder, FIFO, socket or device (never opened), and for a link
+        put into the path since.
         """
         return await to_thread.run_sync(read_regular_file, self.cwd / path, offset, max_bytes)
 
     async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
         """Make `data` the file's content and return its hash; readers see the old bytes or the new ones.
 
-        A symlink stays: its target is replaced. Mode, owner and extended attributes are kept where possible. Missing
-        parent folders are made. Not atomic, but written in place, are a file with further hard links (they all get
+        `path` comes from `resolve`, so that a symlink stays and its target is replaced; one put into the path since is refused.
+        Mode, owner and extended attributes are kept where possible. Missing parent folders are made. Not atomic, but
+        written in place, are a file with further hard links (they all get
         the new content) and a file whose folder does not let us replace it.
 
         Raises StaleFile, with nothing changed, when `expected` is given and is not the hash of the content at the moment of
-        replacing; UsageError for what is no regular file; OSError as the system gives it.
+        replacing ("": there is no such file yet), or when a new file turns up at that moment; UsageError for what is no
+        regular file; OSError as the system gives it.
         """
         return await to_thread.run_sync(replace_regular_file, self.cwd / path, data, expected)
 
@@ -99,4 +105,5 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             separate_stderr=separate_stderr,
             stdin=stdin,
             on_output=on_output,
+            group=None if self.background is None else self.background.group,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio.lowlevel
 
+from ostinato.call_ports import Background
 from ostinato.errors import StaleFile, UsageError
 from ostinato.processes import ProcessResult
 
@@ -26,6 +27,8 @@ def _silent(argv: Sequence[str]) -> ProcessResult:
 
 class FakeWorkspace:
     """The Workspace port. `commands` is every command line it was asked to run; `play` says what became of each."""
+
+    background: Background | None = None
 
     def __init__(self, root: Path, *, play: PlayProcess | None = None) -> None:
         self.commands: list[tuple[str, ...]] = []
@@ -82,7 +85,7 @@ def _read(path: Path) -> bytes:
 
 
 def _replace(path: Path, data: bytes, expected: str | None) -> str:
-    if expected is not None and (not path.exists() or _hash(path.read_bytes()) != expected):
+    if expected is not None and expected != (_hash(path.read_bytes()) if path.exists() else ""):
         raise StaleFile(f"{path} is not what was read before", hint="read it again, then repeat the change")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)

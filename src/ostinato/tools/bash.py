@@ -10,6 +10,7 @@ from ostinato.ports import Workspace
 from ostinato.processes import ProcessResult
 from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import bounded, valid_unicode
+from ostinato.tools.background_text import background_of
 from ostinato.tools.exit_codes import describe_exit, is_benign
 from ostinato.tools.terminal_text import plain_text
 
@@ -24,6 +25,10 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "command": {"type": "string"},
         "timeout": {"type": "integer", "description": "Milliseconds (default 120000, at most 600000)"},
         "description": {"type": "string", "description": "What it does, in 5-10 words"},
+        "run_in_background": {
+            "type": "boolean",
+            "description": "Return at once; it runs on, without deadline",
+        },
     },
     "required": ["command"],
     "additionalProperties": False,
@@ -44,6 +49,7 @@ class BashInput(msgspec.Struct, frozen=True):
     command: str
     timeout: int = DEFAULT_TIMEOUT_MS
     description: str = ""
+    run_in_background: bool = False
 
 
 class _ReadOnly(msgspec.Struct, frozen=True):
@@ -74,8 +80,10 @@ def bash_tool(is_read_only: IsReadOnlyCommand) -> Tool:
 
 
 async def run_command(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-    """Run the command to its end or its deadline; cancellation ends its whole tree."""
+    """Run the command to its end or its deadline; cancellation ends its whole tree. Or let it run on beside the conversation."""
     request = msgspec.convert(dict(tool_input), BashInput)
+    if request.run_in_background:
+        return _started(request.command, context)
     timeout_ms = min(max(request.timeout, 1), MAX_TIMEOUT_MS)
     result = await context.workspace.run(
         ("bash", "-c", valid_unicode(request.command)),
@@ -84,6 +92,19 @@ async def run_command(tool_input: Mapping[str, Any], context: ToolContext) -> To
         on_output=lambda text: context.progress(valid_unicode(text)),
     )
     return _outcome(request.command, timeout_ms, result)
+
+
+def _started(command: str, context: ToolContext) -> ToolOutcome:
+    """Raises UsageError when it cannot be started."""
+    command = valid_unicode(command)
+    facts = background_of(context).start(
+        ("bash", "-c", command), call_id=context.tool_use_id, command=command
+    )
+    text = (
+        f"[runs in the background as {facts.task_id}. TaskOutput reads what it prints, TaskStop stops it, and you are told "
+        "when it ends. It ends with this conversation at the latest.]"
+    )
+    return ToolOutcome(text, display={"background_task_id": facts.task_id})
 
 
 def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcome:

@@ -1,12 +1,19 @@
 """The built-in tools, in one fixed order: it is part of what providers cache."""
 
+from typing import Final
+
 from ostinato.tool import Tool
 from ostinato.tools.bash import IsReadOnlyCommand, bash_tool
 from ostinato.tools.edit import edit_tool
 from ostinato.tools.glob import glob_tool
 from ostinato.tools.grep import grep_tool
 from ostinato.tools.read import read_tool
+from ostinato.tools.task_output import task_output_tool
+from ostinato.tools.task_stop import task_stop_tool
 from ostinato.tools.write import write_tool
+
+OF_BACKGROUND: Final = frozenset({"TaskOutput", "TaskStop"})
+"""Of no use where nothing can be started."""
 
 
 def builtin_tools(*, is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...]:
@@ -17,5 +24,7 @@ def builtin_tools(*, is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...
         glob_tool(),
         grep_tool(),
         read_tool(),
+        task_output_tool(),
+        task_stop_tool(),
         write_tool(),
     )

@@ -1,0 +1,85 @@
+"""Commands in the background, as far as the model does not know how they stand: each end is told once, and what it
+cannot know after a compaction or a resume is told again.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ostinato.attachments.quoted_text import quoted
+from ostinato.attachments.told import told_keys
+from ostinato.messages import AssistantMessage, Message, Reminder, ToolResult, UserMessage, attachment_message
+from ostinato.ports import Ids, Workspace
+from ostinato.processes import BackgroundFacts, background_task_id
+
+SOURCE: Final = "background"
+MAX_COMMAND_CHARACTERS: Final = 200
+
+
+class BackgroundEnds:
+    """A collector. Keys are `ID` for an end and `ID runs` for what goes on."""
+
+    def __init__(self, workspace: Workspace, ids: Ids) -> None:
+        self._workspace = workspace
+        self._ids = ids
+        self._known_ends: set[str] = set()
+        self._is_first = True
+
+    async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
+        """One reminder for each command of which there is news."""
+        background = self._workspace.background
+        present = () if background is None else background.all()
+        is_first, self._is_first = self._is_first, False
+        if not present and not is_first:
+            return ()
+        started, told = _started(view), told_keys(view, SOURCE)
+        # Known is what the view has held once: a notice that an abort threw away was not told.
+        self._known_ends |= told
+        news = [reminder for facts in present for reminder in self._news(facts, started, told)]
+        if is_first:
+            gone = started - {facts.task_id for facts in present} - told
+            news += [_gone(task_id) for task_id in sorted(gone)]
+        return [attachment_message(self._ids.uuid(), reminder) for reminder in news]
+
+    def _news(self, facts: BackgroundFacts, started: set[str], told: set[str]) -> Sequence[Reminder]:
+        if facts.state == "running":
+            key = f"{facts.task_id} runs"
+            if facts.task_id in started or key in told:
+                return ()
+            return (
+                Reminder(
+                    SOURCE, f"{_named(facts)} still runs in the background. TaskOutput reads its output.", key
+                ),
+            )
+        if facts.task_id in self._known_ends or facts.is_end_known:
+            return ()
+        how = "was stopped" if facts.state == "stopped" else f"has ended with exit code {facts.exit_code}"
+        text = f"{_named(facts)} {how}. TaskOutput reads what it printed."
+        return (Reminder(SOURCE, text, facts.task_id),)
+
+
+def _started(view: Sequence[Message]) -> set[str]:
+    """Of the commands whose start the view shows."""
+    wanted: set[str] = set()
+    refused: set[str] = set()
+    for message in view:
+        if isinstance(message, AssistantMessage):
+            wanted |= {call.id for call in message.tool_uses if call.input.get("run_in_background") is True}
+        elif isinstance(message, UserMessage):
+            refused |= {
+                one.tool_use_id for one in message.content if isinstance(one, ToolResult) and one.is_error
+            }
+    return {background_task_id(call_id) for call_id in wanted - refused}
+
+
+def _named(facts: BackgroundFacts) -> str:
+    line = " ".join(facts.command.split())
+    short = line if len(line) <= MAX_COMMAND_CHARACTERS else f"{line[:MAX_COMMAND_CHARACTERS]}…"
+    return f"The background command {facts.task_id} ({quoted(short)})"
+
+
+def _gone(task_id: str) -> Reminder:
+    text = (
+        f"The background command {task_id} does not run any more: it ended with an earlier run of this conversation. "
+        "Start it again if it is needed."
+    )
+    return Reminder(SOURCE, text, task_id)

@@ -1,0 +1,90 @@
+"""The one place where children begin: a session of their own, nothing inherited, and marks by which they are found again."""
+
+import contextlib
+import os
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ostinato.errors import UsageError
+from ostinato.sandbox.guard import guard_of
+from ostinato.sandbox.process_tree import RUN_ID_VARIABLE, ProcessTree, adopt, nested_run_id
+from ostinato.sandbox.run_group import RunGroup
+
+
+class Child(msgspec.Struct, frozen=True):
+    """`pipes` are the read ends of its output (then standard error, if separate); they do not block."""
+
+    process: "subprocess.Popen[bytes]"
+    pipes: tuple[int, ...]
+    tree: ProcessTree
+
+
+def start_child(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    separate_stderr: bool = False,
+    stdin: bytes | None = None,
+    group: RunGroup | None = None,
+) -> Child:
+    """Raises UsageError when the child cannot be started.
+
+    Started on the calling thread: Python starts children with `vfork` and the interpreter lock held, so that a worker
+    thread would cost its hop and free nobody.
+    """
+    token, guard = uuid.uuid4().hex, guard_of(os.getpid())
+    group_token = "" if group is None else group.token
+    guard.expect(group_token)
+    outer = env.get(RUN_ID_VARIABLE) or os.environ.get(RUN_ID_VARIABLE, "")
+    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as undo:
+        pipes: list[int] = []
+        write_ends: list[int] = []
+        for _ in range(2 if separate_stderr else 1):
+            read_end, write_end = os.pipe()
+            undo.callback(os.close, read_end)
+            child_ends.callback(os.close, write_end)
+            os.set_blocking(read_end, False)
+            pipes.append(read_end)
+            write_ends.append(write_end)
+        source: int = subprocess.DEVNULL
+        if stdin is not None:
+            import tempfile  # ruff: ignore[import-outside-top-level] - few commands are given input
+
+            file = child_ends.enter_context(tempfile.TemporaryFile())
+            file.write(stdin)
+            file.seek(0)
+            source = file.fileno()
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                cwd=cwd,
+                env={**env, RUN_ID_VARIABLE: nested_run_id(outer, guard.token, group_token, token)},
+                stdin=source,
+                stdout=write_ends[0],
+                stderr=write_ends[1] if separate_stderr else subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            raise _explain_start(argv, cwd, error) from error
+        undo.pop_all()
+        tree = adopt(process.pid, token, guard.family)
+        if group is not None:
+            group.add(tree)
+        return Child(process, tuple(pipes), tree)
+
+
+def _explain_start(argv: Sequence[str], cwd: Path, error: Exception) -> UsageError:
+    program = argv[0] if argv else ""
+    if not argv:
+        return UsageError("no program to run: the argument list is empty")
+    if not cwd.is_dir():
+        return UsageError(f"cannot run `{program}`: no folder `{cwd}`")
+    if isinstance(error, FileNotFoundError):
+        return UsageError(f"no program named `{program}`", hint="is it installed, and is its folder in PATH?")
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return UsageError(f"cannot start `{program}`: {reason}")

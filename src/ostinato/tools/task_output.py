@@ -1,0 +1,84 @@
+"""TaskOutput: what a command in the background printed since the last look, or from any place on; without an id, all of them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from ostinato.processes import BackgroundOutput
+from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
+from ostinato.tools.answer import bounded, success
+from ostinato.tools.background_text import background_of, listed, state_text
+from ostinato.tools.terminal_text import plain_text
+
+PROMPT: Final = "Read a background command's new output and its state. Without task_id: list them all."
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "task_id": {"type": "string"},
+        "offset": {
+            "type": "integer",
+            "description": "Byte to read from; default: where the last reading ended",
+        },
+        "block": {"type": "boolean", "description": "Wait for its end first"},
+        "timeout": {"type": "integer", "description": "Longest wait, ms (default 30000)"},
+    },
+    "required": [],
+    "additionalProperties": False,
+}
+
+DEFAULT_WAIT_MS: Final = 30_000
+MAX_WAIT_MS: Final = 600_000
+MAX_OUTPUT_BYTES: Final = 30_000
+MAX_RESULT_CHARACTERS: Final = 32_000
+
+
+class TaskOutputInput(msgspec.Struct, frozen=True):
+    task_id: str = ""
+    offset: int | None = None
+    block: bool = False
+    timeout: int = DEFAULT_WAIT_MS
+
+
+def task_output_tool() -> Tool:
+    """Older names of it stay good for old transcripts."""
+    return Tool(
+        name="TaskOutput",
+        aliases=("BashOutput", "AgentOutputTool", "BashOutputTool"),
+        description=PROMPT,
+        input_schema=SCHEMA,
+        call=read_output,
+        access=lambda _input, _workspace: NO_ACCESS,
+        is_read_only=lambda _input: True,
+        interrupt_behaviour="cancel",
+        max_result_characters=MAX_RESULT_CHARACTERS,
+        flat_parameters=("task_id",),
+    )
+
+
+async def read_output(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+    """Raises UsageError for an id that is not there."""
+    request = msgspec.convert(dict(tool_input), TaskOutputInput)
+    background = background_of(context)
+    if not request.task_id:
+        lines = [listed(facts) for facts in background.all()]
+        return success(
+            "\n".join(lines) or "[nothing runs in the background]", max_characters=MAX_RESULT_CHARACTERS
+        )
+    if request.block:
+        await background.wait(request.task_id, min(max(request.timeout, 0), MAX_WAIT_MS) / 1000)
+    found = background.read(request.task_id, offset=request.offset, max_bytes=MAX_OUTPUT_BYTES)
+    return success(_told(found), max_characters=MAX_RESULT_CHARACTERS)
+
+
+def _told(found: BackgroundOutput) -> str:
+    facts = found.facts
+    lines = [f"[{facts.task_id}: {state_text(facts)}]"]
+    if found.lost_bytes:
+        lines.append(f"[{found.lost_bytes} bytes before this are not kept]")
+    text = bounded(plain_text(found.text).strip("\n"), MAX_OUTPUT_BYTES)
+    lines.append(text or ("[no output]" if facts.total_bytes == 0 else "[no new output]"))
+    if found.end < facts.total_bytes:
+        lines.append(f"[bytes {found.start} to {found.end} of {facts.total_bytes}; call again for the next]")
+    return "\n".join(lines)

@@ -1,0 +1,44 @@
+"""TaskStop: end a command in the background with everything that it started."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
+from ostinato.tools.answer import MAX_FAILURE_CHARACTERS, success
+from ostinato.tools.background_text import background_of, listed
+
+PROMPT: Final = "Stop a background command and everything it started."
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"task_id": {"type": "string"}},
+    "required": ["task_id"],
+    "additionalProperties": False,
+}
+
+
+class TaskStopInput(msgspec.Struct, frozen=True):
+    task_id: str
+
+
+def task_stop_tool() -> Tool:
+    """It counts as read-only: it touches nothing but what this conversation itself has started, so nobody is asked."""
+    return Tool(
+        name="TaskStop",
+        aliases=("KillShell", "KillBash"),
+        description=PROMPT,
+        input_schema=SCHEMA,
+        call=stop_task,
+        access=lambda _input, _workspace: NO_ACCESS,
+        is_read_only=lambda _input: True,
+        flat_parameters=("task_id",),
+    )
+
+
+async def stop_task(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+    """Raises UsageError for an id that is not there."""
+    request = msgspec.convert(dict(tool_input), TaskStopInput)
+    facts = await background_of(context).stop(request.task_id)
+    return success(listed(facts), max_characters=MAX_FAILURE_CHARACTERS)
