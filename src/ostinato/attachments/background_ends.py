@@ -25,6 +25,9 @@ class BackgroundEnds:
         self._is_first = True
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
+        return self.at_once(view)
+
+    def at_once(self, view: Sequence[Message]) -> Sequence[Message]:
         """One reminder for each command of which there is news."""
         background = self._workspace.background
         present = () if background is None else background.all()

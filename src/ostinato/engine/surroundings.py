@@ -79,7 +79,7 @@ def _collectors(
     loaded: LoadedInstructions,
     places: InstructionPlaces,
     told: date,
-    background: CollectAttachments,
+    background: BackgroundEnds,
 ) -> CollectAttachments:
     @cache  # built after the first tools, so that their modules are no part of the way to the first request
     def built() -> CollectAttachments:
@@ -94,7 +94,7 @@ def _collectors(
         named = [
             NamedCollector("nested", nested, nested.at_once),
             NamedCollector("changed", changed, changed.at_once),
-            NamedCollector("background", background),
+            NamedCollector("background", background, background.at_once),
             NamedCollector("date", day, day.at_once),
         ]
         return CollectTogether(named, sources.clock)
@@ -105,9 +105,9 @@ def _collectors(
     return collect
 
 
-def _mentions(sources: Sources, facts: ModelFacts, background: CollectAttachments) -> Mentions:
+def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -> Mentions:
     async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
-        ended = await background(view)
+        ended = background.at_once(view)
         if "@" not in prompt:
             return ended
         from ostinato.attachments.mentions import MentionSetting, mention_attachments
