@@ -65,6 +65,21 @@ def test_no_project_turns_all_questions_off_even_a_trusted_one(name: str):
     assert [problem.key for problem in loaded.problems] == ["permissions.defaultMode"]
 
 
+@pytest.mark.parametrize("name", ["local", "other local", "project", "other project"])
+def test_no_project_says_how_long_sessions_are_kept(name: str):
+    loaded = in_memory({name: {"cleanupPeriodDays": 1}, "user": {"cleanupPeriodDays": 90}})
+    kept = effective(loaded, is_trusted=True).settings.cleanup_period_days
+    assert kept is not None
+    assert kept.value == 90
+    assert [problem.key for problem in loaded.problems] == ["cleanupPeriodDays"]
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "30"])
+def test_sessions_are_never_all_removed_by_a_number(value: object):
+    loaded = in_memory({"user": {"cleanupPeriodDays": value}})
+    assert effective(loaded, is_trusted=True).settings.cleanup_period_days is None
+
+
 def test_an_untrusted_project_may_only_deny_ask_and_take_bypass_away():
     everything = {
         "permissions": {

@@ -110,7 +110,7 @@ NAMES = st.sampled_from([
     "model",
     "env",
     "hooks",
-    "disableAllHooks",
+    "disableSkillShellExecution",
     "apiKeyHelper",
     "maxTurns",
     "fallbackModel",

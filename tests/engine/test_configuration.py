@@ -1,6 +1,7 @@
 """Settings in a conversation: what counts, what wins, and what is said of the rest."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from ostinato.engine.configuration import Configuration, InEffect, in_effect, re
 from ostinato.engine.options import ALL_SETTING_SOURCES, Allow, Options, PermissionAsked
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.events import ToolEnd
+from ostinato.journal.places import session_file
 from ostinato.state import DEFAULT_CONFIG
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say
 from ostinato.tool import Access, ToolContext
@@ -98,6 +100,31 @@ def test_every_setting_that_is_in_use_becomes_an_option(scene: Scene):
     assert options.config == replace(DEFAULT_CONFIG, streaming_tool_execution=False, max_tool_concurrency=3)
     assert [(str(rule), rule.anchor) for rule in effect.rules] == [("Bash(ls:*)", scene.work)]
     assert effect.notices == ()
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_conversation_is_shortened_by_itself_only_where_the_settings_let_it(scene: Scene, *, value: bool):
+    scene.write("user", {"autoCompactEnabled": value})
+    assert scene.effect().options.config.auto_compact is value
+    own = replace(DEFAULT_CONFIG, auto_compact=not value, max_tool_concurrency=2)
+    assert scene.effect(config=own).options.config == own
+
+
+async def test_old_sessions_are_removed_at_the_start_and_the_one_that_goes_on_is_not(scene: Scene):
+    first, second = [await _session(scene) for _ in range(2)]
+    for path in (first, second):
+        os.utime(path, (0, 0))
+    scene.write("user", {"cleanupPeriodDays": 30})
+    async with open_engine(scene.options(model=ScriptedModel(), resume=second.stem)):
+        assert second.exists()
+        assert not first.exists()
+
+
+async def _session(scene: Scene) -> Path:
+    async with open_engine(scene.options(model=ScriptedModel(Reply(say("done"))))) as engine:
+        async for _ in engine.submit_message("go"):
+            pass
+        return session_file(scene.home / ".ostinato", scene.work, engine.session_id)
 
 
 def test_of_an_untrusted_project_nothing_but_deny_and_ask_becomes_an_option(scene: Scene):

@@ -129,7 +129,7 @@ def read_document(source: Source, content: bytes | Unreadable) -> DocumentRead:
     if isinstance(data, Nothing):
         return DocumentRead(None, tuple(_problem(source, fault) for fault in faults))
     if source.level in PROJECT_LEVELS:
-        data = _without_bypass(data, faults.append)
+        data = _without_bypass(_without_cleanup(data, faults.append), faults.append)
     problems = [_problem(source, fault) for fault in faults]
     return DocumentRead(Document(source, data), (*_repeated(source, answer), *problems))
 
@@ -145,6 +145,14 @@ def _without_bypass(data: dict[str, object], report: Callable[[Fault], None]) ->
         **data,
         "permissions": {name: part for name, part in permissions.items() if name != "defaultMode"},
     }
+
+
+def _without_cleanup(data: dict[str, object], report: Callable[[Fault], None]) -> dict[str, object]:
+    """How long sessions are kept is their user's to say: those of other projects would go with this one's."""
+    if "cleanupPeriodDays" not in data:
+        return data
+    report(Fault("cleanupPeriodDays", "may not be set in a project", "set it in your own settings"))
+    return {name: value for name, value in data.items() if name != "cleanupPeriodDays"}
 
 
 def _repeated(source: Source, answer: Read) -> tuple[Problem, ...]:

@@ -172,7 +172,7 @@ def _named_files(root: Path, documents: Iterable[Document]) -> Iterator[str]:
     for value in data:
         for key in NAMING_KEYS:
             for text in _texts(value.get(key)):
-                yield from _files_in(text, root)
+                yield from files_named_in(text, root)
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -186,7 +186,8 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(below)
 
 
-def _files_in(text: str, root: Path) -> Iterator[str]:
+def files_named_in(text: str, root: Path) -> Iterator[str]:
+    """The files inside the project that a text names, below its root."""
     expanded = _PROJECT_VARIABLE.sub(lambda _: str(root), text)
     quoted = [first or second for first, second in _QUOTED.findall(expanded)]
     for word in (expanded, *quoted, *_BETWEEN_WORDS.split(expanded)):

@@ -51,7 +51,6 @@ class Settings(msgspec.Struct, frozen=True):
     is_auto_compact_enabled: Sourced[bool] | None = None
     effort_level: Sourced[Effort] | None = None
     is_thinking_on: Sourced[bool] | None = None
-    are_hooks_disabled: Sourced[bool] | None = None
     others: Mapping[str, Node] = msgspec.field(default_factory=dict[str, Node])
     unknown: tuple[str, ...] = ()
 
@@ -71,7 +70,6 @@ _FIELDS: Final = frozenset({
     "autoCompactEnabled",
     "effortLevel",
     "alwaysThinkingEnabled",
-    "disableAllHooks",
 })
 
 
@@ -94,7 +92,6 @@ def settings_from(merged: Branch) -> Settings:
         is_auto_compact_enabled=_one(merged, "autoCompactEnabled", bool),
         effort_level=cast("Sourced[Effort] | None", _one(merged, "effortLevel", str)),
         is_thinking_on=_one(merged, "alwaysThinkingEnabled", bool),
-        are_hooks_disabled=_one(merged, "disableAllHooks", bool),
         others={name: node for name, node in merged.nodes.items() if name not in _FIELDS},
         unknown=tuple(name for name in merged.nodes if name not in known),
     )

@@ -83,6 +83,7 @@ async def start_engine(options: Options) -> QueryEngine:
     """
     ground = await _ground(options)
     try:
+        await _remove_old_sessions(ground)
         return await _assembled(ground.effect.options, ground)
     except BaseException:
         ground.session.journal.close()
@@ -129,6 +130,16 @@ async def _ground(options: Options) -> _Ground:
     else:  # all that was said is read
         session = await to_thread.run_sync(open_session, options, root, cwd)
     return _Ground(configuration, effect, environment, cwd, roots, access, chosen, tools, session)
+
+
+async def _remove_old_sessions(ground: _Ground) -> None:
+    """Where the settings say how long sessions are kept. This conversation's own is open, so it stays."""
+    days, root = ground.effect.kept_days, ground.data_root
+    if days is None or root is None:
+        return
+    from ostinato.journal.old_sessions import remove_old_sessions  # ruff: ignore[import-outside-top-level] - few settings say so
+
+    await to_thread.run_sync(partial(remove_old_sessions, root, days=days, now=SystemClock().now()))
 
 
 async def _assembled(options: Options, ground: _Ground) -> QueryEngine:

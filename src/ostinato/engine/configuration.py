@@ -22,6 +22,7 @@ from ostinato.journal.places import data_root
 from ostinato.permissions.rules import Rule, parse_rule
 
 if TYPE_CHECKING:
+    from ostinato.config.source import Sourced
     from ostinato.config.waiting import Waiting
     from ostinato.engine.found_settings import FoundSettings
 
@@ -55,13 +56,17 @@ class Configuration(SettingsRead, frozen=True):
 
 
 class InEffect(msgspec.Struct, frozen=True):
-    """`options` as they count. `rules` are the caller's own, then those of the settings. `notices` are for the user."""
+    """`options` as they count. `rules` are the caller's own, then those of the settings. `key_helper`: the command that prints the
+    key, with its file. `kept_days`: how long sessions are kept, None for ever. `notices` are for the user.
+    """
 
     options: Options
     rules: tuple[Rule, ...] = ()
     keeper: RuleKeeper | None = None
     is_bypass_disabled: bool = False
     notices: tuple[str, ...] = ()
+    key_helper: "Sourced[str] | None" = None
+    kept_days: int | None = None
 
 
 def read_configuration(options: Options) -> Configuration:
@@ -130,7 +135,17 @@ def in_effect(options: Options, configuration: Configuration) -> InEffect:
     done = apply_settings(options, configuration.found, around)
     rules = (*own_rules, *done.rules)
     notices = (*done.notices, *_doubts(options, rules))
-    return InEffect(done.options, rules, keeper, done.is_bypass_disabled, notices)
+    settings = done.settings
+    kept = settings.cleanup_period_days
+    return InEffect(
+        done.options,
+        rules,
+        keeper,
+        done.is_bypass_disabled,
+        notices,
+        settings.api_key_helper,
+        None if kept is None else kept.value,
+    )
 
 
 def _doubts(options: Options, rules: tuple[Rule, ...]) -> tuple[str, ...]:

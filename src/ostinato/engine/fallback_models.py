@@ -65,7 +65,7 @@ def _substitute(chosen: ChosenModel, options: Options, first: ChosenModel | None
     thinking = thinking_for(chosen.facts, options.thinking, options.effort).thinking
     is_named = options.model is None or isinstance(options.model, str)
     shares_server = first is not None and is_named and first.facts.provider == chosen.facts.provider
-    refresh = key_refresher(options.refresh_api_key, chosen) if shares_server else None
+    refresh = key_refresher(options.refresh_api_key if shares_server else None, chosen)
     return Substitute(chosen.facts, chosen.model.stream, thinking, refresh)
 
 

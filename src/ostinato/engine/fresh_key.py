@@ -15,9 +15,18 @@ class TakesKey(Protocol):
     def use_key(self, api_key: str) -> None: ...
 
 
+@runtime_checkable
+class RenewsKey(Protocol):
+    """A model whose key comes from a command of the settings."""
+
+    async def renew_key(self) -> bool: ...
+
+
 def key_refresher(refresh: RefreshApiKey | None, chosen: ChosenModel) -> RefreshAuth | None:
-    """None where nobody knows a key, or the model wants none."""
+    """None where nobody knows a key, or the model wants none. A command that gave the first key gives the next one, too."""
     model = chosen.model
+    if isinstance(model, RenewsKey):
+        return model.renew_key
     if refresh is None or not isinstance(model, TakesKey):
         return None
 

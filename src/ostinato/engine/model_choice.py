@@ -42,7 +42,7 @@ def choose_model(options: Options, environment: Mapping[str, str], *, data_root:
     name = options.model
     if name is not None and not isinstance(name, str):
         return ChosenModel(name, _kept_by_caller)
-    if name is not None and (name == "local" or name.startswith("local/")):
+    if name is not None and is_local_model(name):
         return _local(name, (data_root or NO_HOME) / "models", home_of(environment))
     from ostinato.providers.connect import model_from_environment
 
@@ -50,6 +50,11 @@ def choose_model(options: Options, environment: Mapping[str, str], *, data_root:
         name, environment, options.model_overrides, models=options.models, deadlines=options.deadlines
     )
     return ChosenModel(model, model.aclose)
+
+
+def is_local_model(name: str | None) -> bool:
+    """Whether the model runs on this machine, so that no server and no key is needed."""
+    return name is not None and (name == "local" or name.startswith("local/"))
 
 
 def _local(name: str, models_folder: Path, home: Path | None) -> ChosenModel:

@@ -51,9 +51,10 @@ class StartedIn(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """`rules` are those of the settings; `notices` name what was left out and why."""
+    """`rules` are those of the settings; `notices` name what was left out and why. `settings` are what all this comes from."""
 
     options: Options
+    settings: Settings
     rules: tuple[Rule, ...]
     is_bypass_disabled: bool
     notices: tuple[str, ...]
@@ -79,6 +80,7 @@ def apply_settings(options: Options, found: FoundSettings, around: StartedIn) ->
     faults = [f"{problem}; {problem.hint}" for problem in found.loaded.problems]
     return Applied(
         changed,
+        settings,
         rules,
         settings.permissions.is_bypass_disabled or bool(lost),
         notices=(*_first((*faults, *notices)), *waiting_notices(found.waiting())),
@@ -190,6 +192,8 @@ def _features(config: QueryConfig, settings: Settings) -> QueryConfig:
     fields = {field.name for field in dataclasses.fields(QueryConfig)}
     named = {_snake_name(name): value for name, value in settings.features.items()}
     changes: dict[str, Any] = {name: value for name, value in named.items() if name in fields}
+    if settings.is_auto_compact_enabled is not None:
+        changes["auto_compact"] = settings.is_auto_compact_enabled.value
     return dataclasses.replace(config, **changes)
 
 
