@@ -1,22 +1,25 @@
-"""The last step of Edit and Write: put the new bytes in place, remember them as seen, and account for the difference."""
+"""The last step of every tool that changes files: put the new bytes in place, remember them as seen, and account for the difference."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ostinato.errors import OstinatoError
 from ostinato.ports import SeenFile
-from ostinato.tool import ToolContext
-from ostinato.tools.answer import shown_path, valid_unicode
+from ostinato.tool import ToolContext, ToolOutcome
+from ostinato.tools.answer import refusal, shown_path, success, valid_unicode
 from ostinato.tools.file_diff import unified_diff
+
+MAX_RESULT_CHARACTERS: Final = 10_000
+"""Room for the account of a change, which is a line or two."""
 
 
 async def put_in_place(
-    path: Path, data: bytes, context: ToolContext, *, expected: str | None = None, is_partial: bool = False
+    path: Path, data: bytes, context: ToolContext, *, expected: str, is_partial: bool = False
 ) -> str | None:
     """Replace or create the file; returns why it was not done, and then nothing has changed.
 
-    `expected` is the hash the file must still have. `is_partial`: the model has not seen the rest of the file.
+    `expected` is the hash the file must still have, "" for a file that is not there. `is_partial`: the model has not seen the rest of the file.
     """
     try:
         new_hash = await context.workspace.replace_file(path, data, expected=expected)
@@ -26,6 +29,16 @@ async def put_in_place(
         return f"`{shown_path(path, context.workspace.cwd)}` cannot be written: {error.strerror or error}"
     context.files.put(path, SeenFile(new_hash, is_partial=is_partial))
     return None
+
+
+async def create_file(path: Path, data: bytes, normal: str, context: ToolContext) -> ToolOutcome:
+    """A new file, never over one that somebody else made meanwhile. `normal` is its text with `\\n` line ends."""
+    name = shown_path(path, context.workspace.cwd)
+    failed = await put_in_place(path, data, context, expected="")
+    if failed is not None:
+        return refusal(failed)
+    display = change_display(name, "", normal)
+    return success(f"created {name}", max_characters=MAX_RESULT_CHARACTERS, display=display)
 
 
 def change_display(name: str, before: str, after: str) -> Mapping[str, Any]:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import chain, islice
 from typing import Final
+
+from ostinato.tools.line_ends import common_prefix_length, common_suffix_length
 
 CONTEXT_LINES: Final = 3
 MAX_COMPARED_LINES: Final = 4000
@@ -19,12 +21,14 @@ HUNK: Final = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 def unified_diff(before: str, after: str, path: str) -> str:
     """The difference of two texts with `\\n` line ends; empty when they are equal."""
-    old, new = _lines(before), _lines(after)
-    head = _equal_count(old, new)
-    tail = _equal_count(old[head:][::-1], new[head:][::-1])
-    skipped = max(0, head - CONTEXT_LINES)
-    kept_tail = max(0, tail - CONTEXT_LINES)
-    old, new = old[skipped : len(old) - kept_tail], new[skipped : len(new) - kept_tail]
+    if before == after:
+        return ""
+    first = _context_before(before, common_prefix_length(before, after))
+    left = min(len(before), len(after)) - first
+    ends = _context_after(before, min(left, common_suffix_length(before, after)))
+    old = _lines(before[first : len(before) - ends])
+    new = _lines(after[first : len(after) - ends])
+    skipped = before.count("\n", 0, first)
     lines = _compare(old, new, path)
     text = "\n".join(_moved(line, skipped) if line.startswith("@@") else line for line in lines)
     if len(text) <= MAX_DIFF_CHARACTERS:
@@ -33,15 +37,29 @@ def unified_diff(before: str, after: str, path: str) -> str:
     return f"{text[: max(cut, 0)]}\n[... diff cut ...]"
 
 
+def _context_before(text: str, place: int) -> int:
+    """Where the lines begin that a diff shows before a change at `place`."""
+    for _ in range(CONTEXT_LINES + 1):
+        place = text.rfind("\n", 0, place)
+        if place < 0:
+            return 0
+    return place + 1
+
+
+def _context_after(text: str, length: int) -> int:
+    """How much of an unchanged end of this length comes after the lines that a diff shows: whole lines."""
+    place = len(text) - length
+    for _ in range(CONTEXT_LINES + 1):
+        place = text.find("\n", place) + 1
+        if place == 0:
+            return 0
+    return len(text) - place
+
+
 def _lines(text: str) -> list[str]:
     """The lines; a last one without a line end carries the mark that `diff` and `git` give it."""
     *ended, rest = text.split("\n")
     return [*ended, f"{rest}\n{NO_LINE_END}"] if rest else ended
-
-
-def _equal_count(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many lines are equal from the start on."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _compare(old: Sequence[str], new: Sequence[str], path: str) -> list[str]:
@@ -51,7 +69,8 @@ def _compare(old: Sequence[str], new: Sequence[str], path: str) -> list[str]:
         return list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=CONTEXT_LINES))
     hunk = f"@@ -1,{len(old)} +1,{len(new)} @@"
     removed, added = (f"-{line}" for line in old), (f"+{line}" for line in new)
-    return [f"--- a/{path}", f"+++ b/{path}", hunk, *removed, *added]
+    shown = islice(chain(removed, added), MAX_DIFF_CHARACTERS)  # each has a character at least
+    return [f"--- a/{path}", f"+++ b/{path}", hunk, *shown]
 
 
 def _moved(hunk: str, skipped: int) -> str:

@@ -56,8 +56,8 @@ class TextWithEnds(msgspec.Struct, frozen=True):
         if "\n" not in self.normal:
             return start, end, new
         old, new = self.normal[start:end], self.normalise(new)
-        before = _common_prefix_length(old, new)
-        after = _common_prefix_length(old[before:][::-1], new[before:][::-1])
+        before = common_prefix_length(old, new)
+        after = common_suffix_length(old[before:], new[before:])
         start, end = start + before, end - after
         ends = self._ends_for(start, end, new[before : len(new) - after].count("\n"))
         lines = new[before : len(new) - after].split("\n")
@@ -91,12 +91,24 @@ def text_with_ends(original: str) -> TextWithEnds:
     return TextWithEnds(original, original.replace("\r\n", "\n"), tuple(places), is_classic=False)
 
 
-def _common_prefix_length(one: str, other: str) -> int:
+def common_prefix_length(one: str, other: str) -> int:
     """By halving: slices compare at the speed of memory."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
         if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def common_suffix_length(one: str, other: str) -> int:
+    """Likewise, from the ends."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
             low = middle
         else:
             high = middle - 1

@@ -1,7 +1,6 @@
 """Write: a whole file at once; a file that exists must have been seen, and keeps its encoding and line ends."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +10,7 @@ from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import LONE_SURROGATE, refusal, shown_path, success
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
-from ostinato.tools.file_change import change_display, put_in_place
+from ostinato.tools.file_change import MAX_RESULT_CHARACTERS, change_display, create_file, put_in_place
 from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
 
@@ -25,8 +24,6 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "required": ["file_path", "content"],
     "additionalProperties": False,
 }
-
-MAX_RESULT_CHARACTERS: Final = 10_000
 
 
 class WriteInput(msgspec.Struct, frozen=True):
@@ -58,7 +55,8 @@ async def write(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutc
         return refusal("`content` holds half a code point (a lone surrogate), which no file can hold")
     path = context.workspace.resolve(request.file_path)
     if not await to_thread.run_sync(path.exists):
-        return await _create(path, request.content, context)
+        normal = text_with_ends(request.content).normal
+        return await create_file(path, UTF_8.encode(request.content), normal, context)
     file = await read_for_change(path, context, tool="Write")
     if isinstance(file, NotChangeable):
         return refusal(file.reason)
@@ -69,15 +67,6 @@ async def write(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutc
             "Read it whole first, or use Edit"
         )
     return await _replace(file, request.content, context)
-
-
-async def _create(path: Path, content: str, context: ToolContext) -> ToolOutcome:
-    name = shown_path(path, context.workspace.cwd)
-    wrong = await put_in_place(path, UTF_8.encode(content), context)
-    if wrong is not None:
-        return refusal(wrong)
-    display = change_display(name, "", text_with_ends(content).normal)
-    return success(f"created {name}", max_characters=MAX_RESULT_CHARACTERS, display=display)
 
 
 async def _replace(file: ExistingFile, content: str, context: ToolContext) -> ToolOutcome:

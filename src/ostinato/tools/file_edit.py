@@ -1,0 +1,90 @@
+"""Literal edits of one file that the model has seen: what Edit and MultiEdit share. Every byte outside the changes stays."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+
+from ostinato.tool import ToolContext, ToolOutcome
+from ostinato.tools.answer import refusal, shown_path, success
+from ostinato.tools.edit_match import NotMatched
+from ostinato.tools.edit_steps import Edited, EditStep, apply_steps, wrong_step
+from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
+from ostinato.tools.file_change import MAX_RESULT_CHARACTERS, change_display, create_file, put_in_place
+from ostinato.tools.line_ends import text_with_ends
+from ostinato.tools.text_encoding import UTF_8
+
+
+class _Change(msgspec.Struct, frozen=True):
+    data: bytes
+    accounts: tuple[str, ...]
+    display: Mapping[str, Any]
+
+
+async def edit_file(
+    file_path: str, steps: Sequence[EditStep], context: ToolContext, *, tool: str
+) -> ToolOutcome:
+    """Apply all steps to the file, or none; a refused call leaves it as it is. An empty first `old_string` makes a file."""
+    wrong = next(filter(None, map(wrong_step, steps)), None)
+    if wrong is not None:
+        return refusal(wrong)
+    path = context.workspace.resolve(file_path)
+    name = shown_path(path, context.workspace.cwd)
+    if any(step.old_string == "" for step in steps):
+        return await _create(path, steps, context)
+    file = await read_for_change(path, context, tool=tool)
+    if isinstance(file, NotChangeable):
+        return refusal(file.reason)
+    if path.suffix == ".ipynb":
+        return refusal(f"`{name}` is a notebook, shown to you as cells; change it with NotebookEdit")
+    try:
+        # Comparing for the reason why nothing matched may take most of a second, as do large files.
+        change = await to_thread.run_sync(
+            partial(_changed, file, steps, name, forgiving=context.forgiving_edit)
+        )
+    except UnicodeEncodeError as error:
+        return refusal(
+            f"`{name}` is {file.encoding.label}, which has no {error.object[error.start]!r}; "
+            "use other characters, or Write the whole file, which makes it UTF-8"
+        )
+    if isinstance(change, NotMatched):
+        return refusal(f"{name}: {change.reason}")
+    failed = await put_in_place(
+        path, change.data, context, expected=file.content_hash, is_partial=file.is_partial
+    )
+    if failed is not None:
+        return refusal(failed)
+    account = "\n".join(f"edited {name}{account}" for account in change.accounts)
+    return success(account, max_characters=MAX_RESULT_CHARACTERS, display=change.display)
+
+
+def _changed(
+    file: ExistingFile, steps: Sequence[EditStep], name: str, *, forgiving: bool
+) -> _Change | NotMatched:
+    """Raises UnicodeEncodeError for what the file's encoding cannot say."""
+    edited = apply_steps(file.text, steps, forgiving=forgiving)
+    if isinstance(edited, NotMatched):
+        return edited
+    data = file.encoding.encode(edited.text.original)
+    return _Change(data, edited.accounts, change_display(name, file.text.normal, edited.text.normal))
+
+
+async def _create(path: Path, steps: Sequence[EditStep], context: ToolContext) -> ToolOutcome:
+    """The first step gives the text of the new file, further ones change it."""
+    name = shown_path(path, context.workspace.cwd)
+    first, *others = steps
+    if first.old_string or any(step.old_string == "" for step in others):
+        return refusal("an empty `old_string` creates a new file: only the first edit may have one")
+    if await to_thread.run_sync(path.exists):
+        return refusal(
+            f"`{name}` exists: an empty `old_string` only creates a new file; give the text to replace"
+        )
+    edited = apply_steps(text_with_ends(first.new_string), others, forgiving=context.forgiving_edit)
+    match edited:
+        case NotMatched():
+            return refusal(f"{name}: {edited.reason}")
+        case Edited():
+            return await create_file(path, UTF_8.encode(edited.text.original), edited.text.normal, context)
