@@ -44,11 +44,17 @@ _OPEN: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 class Things(msgspec.Struct, frozen=True):
     """`digests`: the name below the project root to a digest of content, link and executable bit; None: not readable.
+    `contents`: the SHA-256 of the bytes alone, of what was found in a folder or named.
 
     Empty: the project supplies nothing that could act, so there is nothing to trust.
     """
 
     digests: Mapping[str, str | None]
+    contents: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+
+    def has_content(self, name: str, digest: str) -> bool:
+        """Whether these are the very bytes of that thing, wherever a link led to them."""
+        return self.contents.get(name) == digest
 
 
 def scan_project(
@@ -79,7 +85,7 @@ def scan_project(
     for name in _named_files(root, documents):
         if name not in scan.digests:
             scan.add(name, root / name)
-    return Things(scan.digests)
+    return Things(scan.digests, scan.contents)
 
 
 def _folders_of_the_user(places: Places, root: Path) -> set[str]:
@@ -104,9 +110,15 @@ def is_unchanged(things: Things, project_root: Path, name: str) -> bool:
     return scan.digests[name] == digest
 
 
+class _Content(msgspec.Struct, frozen=True):
+    digest: str
+    is_executable: bool
+
+
 class _Scan:
     def __init__(self) -> None:
         self.digests: dict[str, str | None] = {}
+        self.contents: dict[str, str] = {}
         self._left_bytes = MAX_TOTAL_BYTES
 
     def add_settings(self, name: str, path: Path) -> None:
@@ -137,13 +149,16 @@ class _Scan:
     def add(self, name: str, path: Path) -> None:
         try:
             link = f"link {os.readlink(path)!a} " if os.path.islink(path) else ""
-            content = self._content_digest(path)
+            content = self._content(path)
         except OSError:
+            content, link = None, ""
+        if content is None:
             self.digests[name] = None
-        else:
-            self.digests[name] = None if content is None else link + content
+            return
+        self.contents[name] = content.digest
+        self.digests[name] = link + content.digest + (" executable" if content.is_executable else "")
 
-    def _content_digest(self, path: Path) -> str | None:
+    def _content(self, path: Path) -> _Content | None:
         descriptor = os.open(path, _OPEN)
         try:
             status = os.fstat(descriptor)
@@ -157,7 +172,7 @@ class _Scan:
                     return None
         finally:
             os.close(descriptor)
-        return digest.hexdigest() + (" executable" if status.st_mode & 0o111 else "")
+        return _Content(digest.hexdigest(), is_executable=bool(status.st_mode & 0o111))
 
 
 def _named_files(root: Path, documents: Iterable[Document]) -> Iterator[str]:

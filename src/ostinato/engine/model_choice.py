@@ -44,7 +44,7 @@ def choose_model(options: Options, environment: Mapping[str, str], *, data_root:
         return ChosenModel(name, _kept_by_caller)
     if name is not None and is_local_model(name):
         return _local(name, (data_root or NO_HOME) / "models", home_of(environment))
-    from ostinato.providers.connect import model_from_environment
+    from ostinato.providers.connect import model_from_environment  # ruff: ignore[import-outside-top-level] - an adapter loads when it is chosen
 
     model = model_from_environment(
         name, environment, options.model_overrides, models=options.models, deadlines=options.deadlines
@@ -58,8 +58,8 @@ def is_local_model(name: str | None) -> bool:
 
 
 def _local(name: str, models_folder: Path, home: Path | None) -> ChosenModel:
-    from ostinato.providers.local import open_local_model
-    from ostinato.providers.local_runtime import LoadedModels, load_with_xllamacpp
+    from ostinato.providers.local import open_local_model  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.providers.local_runtime import LoadedModels, load_with_xllamacpp  # ruff: ignore[import-outside-top-level] - as above
 
     loaded = LoadedModels(load_with_xllamacpp)
     model = open_local_model(name, models_folder=models_folder, home=home, loaded=loaded)

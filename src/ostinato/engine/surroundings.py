@@ -83,10 +83,10 @@ def _collectors(
 ) -> CollectAttachments:
     @cache  # built after the first tools, so that their modules are no part of the way to the first request
     def built() -> CollectAttachments:
-        from ostinato.attachments.changed_files import ChangedFiles
-        from ostinato.attachments.collect import CollectTogether, NamedCollector
-        from ostinato.attachments.date_change import DateChange
-        from ostinato.attachments.nested_instructions import NestedInstructions
+        from ostinato.attachments.changed_files import ChangedFiles  # ruff: ignore[import-outside-top-level] - loads after the first tools
+        from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - as above
+        from ostinato.attachments.date_change import DateChange  # ruff: ignore[import-outside-top-level] - as above
+        from ostinato.attachments.nested_instructions import NestedInstructions  # ruff: ignore[import-outside-top-level] - as above
 
         nested = NestedInstructions(loaded, places, sources.workspace, sources.ids)
         changed = ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)
@@ -110,7 +110,7 @@ def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -
         ended = background.at_once(view)
         if "@" not in prompt:
             return ended
-        from ostinato.attachments.mentions import MentionSetting, mention_attachments
+        from ostinato.attachments.mentions import MentionSetting, mention_attachments  # ruff: ignore[import-outside-top-level] - loads with the first `@`
 
         setting = MentionSetting(
             sources.workspace, sources.files, sources.ids, sources.may_read, facts.takes_images
@@ -127,7 +127,7 @@ def _recall(sources: Sources) -> Prefetch | None:
     folder = project_folder(sources.data_root, sources.workspace.cwd) / "memory"
     if not os.path.isdir(folder):
         return None
-    from ostinato.attachments.memory_recall import MemoryRecall, RecallSources
+    from ostinato.attachments.memory_recall import MemoryRecall, RecallSources  # ruff: ignore[import-outside-top-level] - only where notes are kept
 
     return MemoryRecall(RecallSources(folder, sources.files, sources.clock, sources.ids))
 

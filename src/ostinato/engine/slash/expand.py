@@ -86,10 +86,8 @@ def has_rights_of_its_own(command: CommandFile, scene: SlashScene) -> bool:
         return True
     if not isinstance(scene.trust, Trusted):
         return False
-    # The digest of the bytes that were read, so that no later look at the file can be another one. It stands behind where a
-    # link leads, which is the project's own text and may look like anything.
-    recorded = scene.trust.things.digests.get(command.thing)
-    return recorded is not None and recorded.removesuffix(" executable").split(" ")[-1] == command.digest
+    # Of the bytes that were read, so that no later look at the file can be another one.
+    return scene.trust.things.has_content(command.thing, command.digest)
 
 
 def _are_shell_lines_off(scene: SlashScene) -> bool:
