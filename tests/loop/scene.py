@@ -36,6 +36,7 @@ from ostinato.testing import (
     FakeWorkspace,
     MemoryFiles,
     MemoryJournal,
+    RunLog,
     ScriptedModel,
     terminal,
 )
@@ -48,7 +49,7 @@ STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
 
 @dataclass
 class Scene:
-    """A query that can be started; `events` fills while it is played."""
+    """A query that can be started; `events` fills while it is played. `log` is for its tools."""
 
     model: ScriptedModel
     tools: Sequence[Tool] = ()
@@ -79,6 +80,7 @@ class Scene:
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None
+    log: RunLog = field(default_factory=RunLog)
     events: list[Event] = field(default_factory=list[Event])
     run: Run | None = None
 

@@ -1,0 +1,225 @@
+"""One scenario for each reason to go on, for each reason to end, and for what happens within a pass.
+
+Their event logs are stored (`golden/`), and each is struck at every touch, step and byte (`faults/`).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import anyio.lowlevel
+from tests.loop.scene import Scene
+from tests.loop.transitions.test_collapse_drain import Staged
+from tests.loop.transitions.test_overflowed import REFUSED as MEDIA_REFUSED
+from tests.loop.transitions.test_overflowed import TOO_LONG, compacting, long_talk
+from tests.loop.transitions.test_repaired import BEFORE as ODD_TALK
+from tests.loop.transitions.test_repaired import picky
+
+from ostinato.engine.budget import TreeBudget
+from ostinato.errors import ModelError
+from ostinato.loop.budget import BudgetLimits
+from ostinato.messages import Image, Text, Usage, UserMessage, assistant_fragment, user_prompt
+from ostinato.ports import ModelRequest
+from ostinato.records import ResponseEnded
+from ostinato.state import QueryConfig
+from ostinato.stop_hooks import BlockStop, PreventStop, StopDecision, Stopping
+from ostinato.testing import (
+    SCRIPTED_FACTS,
+    Cut,
+    Fails,
+    FakeClock,
+    Gate,
+    Reply,
+    ScriptedModel,
+    Turn,
+    answers,
+    broken_call,
+    call,
+    fake_tool,
+    say,
+    think,
+)
+from ostinato.tool import ToolContext
+from ostinato.tool_hooks import StopContinuation, ToolRan
+
+CONFIG = QueryConfig(normalise_strictly=True, max_retries=2)
+NO = ModelError("no", kind="invalid_request", status=400)
+GONE = ModelError("gone", kind="not_found", status=404, recover="fallback_model")
+BUSY = ModelError("busy", kind="overloaded", status=529, retry=True, recover="fallback_model")
+KEY = ModelError("key", kind="authentication", status=401, recover="refresh_auth")
+TOO_MUCH = ModelError("too much", kind="output_overflow", status=400, recover="shrink_output").sized(
+    input_tokens=1_000, limit_tokens=9_000, output_limit_tokens=None
+)
+IMAGE = UserMessage("image", (Text("look"), Image("image/png", "aGVsbG8=")))
+SECOND = replace(SCRIPTED_FACTS, id="second")
+LONGEST_WAIT_S = 60.0
+
+MORE = tuple(Reply(say(f"more {number}")) for number in range(12))
+"""What a model says that is asked more often than its scenario would ask it, since something was struck."""
+
+
+class ShortWaits(FakeClock):
+    """Waits before another try pass by themselves; a deadline of a hook, which is longer than any of them, never comes."""
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= LONGEST_WAIT_S:
+            self.advance(seconds)
+            await anyio.lowlevel.checkpoint()
+        else:
+            await super().sleep(seconds)
+
+
+async def takes_steps(_input: object, _context: object) -> None:
+    for _ in range(3):
+        await anyio.lowlevel.checkpoint()
+
+
+def scene(*turns: Turn, **more: object) -> Scene:
+    made = Scene(ScriptedModel(*turns, *MORE), config=CONFIG, clock=ShortWaits())
+    made.tools = [
+        fake_tool("Look", takes_steps, answers("42"), log=made.log, is_read_only=True),
+        fake_tool("Write", takes_steps, log=made.log),
+    ]
+    return replace(made, **more)
+
+
+def second(*turns: Turn) -> list[ScriptedModel]:
+    return [ScriptedModel(*turns, *MORE, facts=SECOND)]
+
+
+def hooked(*decisions: StopDecision | None) -> Scene:
+    left = list(decisions)
+
+    async def hook(_stopping: Stopping) -> StopDecision | None:
+        await anyio.lowlevel.checkpoint()
+        return left.pop(0) if left else None
+
+    return scene(Reply(say("a")), Reply(say("b")), stop_hooks=[hook])
+
+
+def stopped_by_tool_hook() -> Scene:
+    async def hook(_ran: ToolRan, /) -> StopContinuation:
+        await anyio.lowlevel.checkpoint()
+        return StopContinuation("a release is for people")
+
+    return scene(Reply(say("I look"), call("Look", "t1")), after_tool=[hook])
+
+
+def aborted_in_reply() -> Scene:
+    made = scene()
+
+    def script(_request: ModelRequest, _number: int) -> Turn:
+        made.abort.abort("user")
+        return Reply(say("never"))
+
+    return replace(made, model=ScriptedModel(script=script))
+
+
+def aborted_in_tools() -> Scene:
+    async def aborts(_input: object, context: ToolContext) -> None:
+        context.abort.abort("user")
+        await anyio.lowlevel.checkpoint()
+
+    made = scene(Reply(say("I look"), call("Look", "t1")))
+    return replace(made, tools=[fake_tool("Look", aborts, log=made.log)])
+
+
+def out_of_budget() -> Scene:
+    clock = ShortWaits()
+    return scene(clock=clock, budget=TreeBudget(BudgetLimits(max_total_tokens=10), clock))
+
+
+def over_the_limit(times: int) -> list[Turn]:
+    return [*[Reply(say("cut"), stop_reason="max_tokens")] * times, Reply(say("all"))]
+
+
+def writing_part(then: ModelError | None) -> Scene:
+    """The reply breaks off once its call has begun to change something."""
+    begun = Gate()
+
+    async def opens(_input: object, _context: object) -> None:
+        begun.open()
+        await takes_steps(_input, _context)
+
+    cut = Cut(Reply(say("I write"), call("Write", "t1"), begun, say("x")), after_blocks=2, error=then)
+    made = scene(cut, Reply(say("done")), others=second(Reply(say("done"))))
+    return replace(made, tools=[fake_tool("Write", opens, log=made.log)])
+
+
+def illegal() -> Scene:
+    return replace(scene(), model=picky(lambda text: "odd:id" not in text), before=ODD_TALK)
+
+
+def malformed() -> Scene:
+    return scene(*[Reply(broken_call("Look", f"t{number}", "{no")) for number in range(3)])
+
+
+def collapsing() -> Scene:
+    made = compacting(scene(Fails(TOO_LONG), Reply(say("done")), before=long_talk()))
+    return replace(made, drain_collapsed=Staged(("a0", "a29"), ("a30", "a57")))
+
+
+def too_long_to_ask() -> Scene:
+    """A conversation that fills the window, and nothing that shortens it."""
+    full = Usage(input_tokens=SCRIPTED_FACTS.context_window)
+    before = [
+        user_prompt("p", "hello"),
+        assistant_fragment("a", "r", SCRIPTED_FACTS.id, Text("hi")),
+        ResponseEnded("r", SCRIPTED_FACTS.id, full, "end_turn"),
+    ]
+    return scene(before=before, config=replace(CONFIG, auto_compact=False))
+
+
+def new_key() -> Scene:
+    async def refresh() -> bool:
+        await anyio.lowlevel.checkpoint()
+        return True
+
+    return scene(Fails(KEY), Reply(say("here")), refresh_auth=refresh)
+
+
+SCENARIOS: dict[str, Callable[[], Scene]] = {
+    # reasons to go on
+    "next_turn": lambda: scene(Reply(say("I look"), call("Look", "t1")), Reply(say("done"))),
+    "max_output_tokens_escalate": lambda: scene(*over_the_limit(1)),
+    "max_output_tokens_recovery": lambda: scene(*over_the_limit(2)),
+    "reactive_compact_retry": lambda: compacting(
+        scene(Fails(TOO_LONG), Reply(say("done")), before=long_talk())
+    ),
+    "collapse_drain_retry": collapsing,
+    "stop_hook_blocking": lambda: hooked(BlockStop("more"), None),
+    "token_budget_continuation": lambda: scene(Reply(say("a")), Reply(say("b")), target_tokens=30),
+    "pause_turn_resume": lambda: scene(Reply(say("a"), stop_reason="pause_turn"), Reply(say("b"))),
+    "empty_response_retry": lambda: scene(Reply(), Reply(say("a"))),
+    "history_repair_retry": illegal,
+    # reasons to end
+    "completed": lambda: scene(Reply(think("hm"), say("hello"))),
+    "aborted_streaming": aborted_in_reply,
+    "aborted_tools": aborted_in_tools,
+    "max_turns": lambda: scene(Reply(call("Look", "t1")), max_turns=1),
+    "prompt_too_long": lambda: scene(Fails(TOO_LONG)),
+    "model_error": lambda: scene(Fails(NO)),
+    "hook_stopped": stopped_by_tool_hook,
+    "stop_hook_prevented": lambda: hooked(PreventStop("enough")),
+    "blocking_limit": too_long_to_ask,
+    "refused": lambda: scene(Reply(say("I will not"), stop_reason="refusal")),
+    "image_error": lambda: scene(Fails(MEDIA_REFUSED), before=[IMAGE]),
+    "budget_exhausted": out_of_budget,
+    "malformed_tool_use_exhausted": malformed,
+    # within a pass
+    "a look and a write": lambda: scene(
+        Reply(call("Look", "a"), call("Write", "b"), call("Look", "c")), Reply(say("done"))
+    ),
+    "a retry": lambda: scene(Fails(BUSY), Cut(Reply(say("x"), say("y")), after_blocks=1), Reply(say("here"))),
+    "a reply taken back": lambda: scene(
+        Cut(Reply(say("half"), call("Look", "t1"), say("x")), after_blocks=2), Reply(say("whole"))
+    ),
+    "a part that stays": lambda: writing_part(None),
+    "another model": lambda: scene(
+        Reply(think("hm"), call("Look", "a")),
+        Cut(Reply(say("x"), call("Look", "b")), after_blocks=2, error=GONE),
+        others=second(Reply(call("Write", "c")), Reply(say("z"))),
+    ),
+    "another model goes on with a part": lambda: writing_part(GONE),
+    "a new key": new_key,
+    "an output that fits": lambda: scene(Fails(TOO_MUCH), Reply(say("short"))),
+}
