@@ -56,3 +56,8 @@ def collapse_staging_tokens(facts: ModelFacts) -> int:
 def collapse_commit_tokens(facts: ModelFacts) -> int:
     """From this size on, staged summaries are put in place."""
     return int(COLLAPSE_COMMIT_SHARE * auto_compact_tokens(facts))
+
+
+def effective_window_tokens(facts: ModelFacts) -> int:
+    """What a prompt may have beside its reply."""
+    return facts.context_window - reserved_output_tokens(facts)

@@ -1,0 +1,108 @@
+"""Stage 3: old results of tools that can be called again give way to a line that says which call it was. Calls, texts and errors
+stay; what was cleared stays cleared, so the bytes before it change once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from ostinato.context.exchanges import Exchange, exchanges, shown_call
+from ostinato.context.stage import PassFacts
+from ostinato.history import History
+from ostinato.normalise.token_estimate import blocks_tokens
+from ostinato.records import AnyEdit, ReplaceResult
+from ostinato.window_limits import effective_window_tokens
+
+COMPACTABLE: Final = frozenset(
+    {
+        "Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write", "MultiEdit", "NotebookEdit",
+        "TaskOutput",
+    }
+)  # fmt: skip
+IDLE_S: Final = 3_600.0
+"""After an hour no provider still caches the prompt, so changing its beginning costs nothing (semantics §22.1)."""
+
+KEPT_WHEN_IDLE: Final = 5
+USED_SHARE: Final = 0.5
+KEPT_TOKENS: Final = 40_000
+MIN_FREED_TOKENS: Final = 20_000
+"""Changing the prefix must pay (semantics §22.3)."""
+
+MIN_CHARACTERS: Final = 500
+"""Below, the line that stands in is hardly shorter."""
+
+CLEARED_HEAD: Final = "[Old result, cleared to save room: "
+
+
+class Microcompact:
+    """`share`: of what the window holds beside the reply; from there on old results are cleared by size."""
+
+    def __init__(
+        self, new_uuid: Callable[[], str], *, share: float = USED_SHARE, idle_s: float | None = IDLE_S
+    ) -> None:
+        self._new_uuid = new_uuid
+        self._share = share
+        self._idle_s = idle_s
+        self._not_before_tokens = (
+            0  # before so much is used there cannot be enough to clear: the last look says so
+        )
+
+    async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
+        is_idle = self._idle_s is not None and facts.idle_s is not None and facts.idle_s >= self._idle_s
+        is_full = facts.used_tokens >= max(
+            self._share * effective_window_tokens(facts.model), self._not_before_tokens
+        )
+        if not is_idle and not is_full:
+            return ()
+        results = [one for one in exchanges(messages.view()) if one.call.name in COMPACTABLE]
+        chosen = _old_when_idle(results) if is_idle else []
+        if is_full:
+            old = _old_by_size(results)
+            freed = sum(blocks_tokens((one.result,)) for one in old)
+            self._not_before_tokens = facts.used_tokens + max(0, MIN_FREED_TOKENS - freed)
+            chosen = max(chosen, old if freed >= MIN_FREED_TOKENS else [], key=len)
+        return self._clearing(chosen, _stored(messages)) if chosen else ()
+
+    def _clearing(self, chosen: Sequence[Exchange], stored: Mapping[str, str]) -> list[AnyEdit]:
+        edits: list[AnyEdit] = []
+        for one in chosen:
+            path = stored.get(one.call.id, "")
+            edits.append(ReplaceResult(self._new_uuid(), one.call.id, cleared_text(one, path), path))
+        return edits
+
+
+def cleared_text(one: Exchange, stored_as: str) -> str:
+    """What stands for a cleared result. A file that holds it is still named."""
+    size = f"{len(one.text):,} characters" if one.text is not None else "with images"
+    where = f", all of it in {stored_as}" if stored_as else ""
+    return f"{CLEARED_HEAD}{shown_call(one.call)}, {size}{where}. Call it again if you need it.]"
+
+
+def _stored(messages: History) -> dict[str, str]:
+    """Where stage 1 put results, by call."""
+    return {
+        edit.tool_use_id: edit.stored_as
+        for edit in messages.log()
+        if isinstance(edit, ReplaceResult) and edit.stored_as
+    }
+
+
+def _old_when_idle(results: Sequence[Exchange]) -> list[Exchange]:
+    return [one for one in results[:-KEPT_WHEN_IDLE] if _is_clearable(one)]
+
+
+def _old_by_size(results: Sequence[Exchange]) -> list[Exchange]:
+    """What lies before the newest 40 thousand tokens of results."""
+    kept_tokens, keeps_from = 0, len(results)
+    for place in range(len(results) - 1, -1, -1):
+        kept_tokens += blocks_tokens((results[place].result,))
+        if kept_tokens > KEPT_TOKENS:
+            break
+        keeps_from = place
+    return [one for one in results[:keeps_from] if _is_clearable(one)]
+
+
+def _is_clearable(one: Exchange) -> bool:
+    if one.result.is_error:
+        return False
+    text = one.text
+    return text is None or (len(text) >= MIN_CHARACTERS and not text.startswith(CLEARED_HEAD))

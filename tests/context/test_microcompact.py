@@ -1,0 +1,90 @@
+"""Old results give way to a line that says which call it was; calls, texts and errors stay, and nothing comes back by itself."""
+
+import pytest
+from tests.context.talks import EMPTY, FACTS, FULL, history, prose, results, round_of, run
+
+from ostinato.context.microcompact import CLEARED_HEAD, IDLE_S, KEPT_TOKENS, KEPT_WHEN_IDLE, Microcompact
+from ostinato.context.stage import PassFacts
+from ostinato.messages import Image, Text, ToolResult, ToolUse, assistant_fragment, tool_result_message
+from ostinato.records import ReplaceResult, Undo
+from ostinato.testing import CountingIds
+
+
+def stage() -> Microcompact:
+    return Microcompact(CountingIds("e").uuid)
+
+
+def rounds(count: int, characters: int = 10_000, **given: object):
+    return [m for n in range(count) for m in round_of(f"c{n}", prose(characters, f"r{n}"))]
+
+
+def cleared(of: dict[str, str]) -> list[str]:
+    return [call for call, text in of.items() if text.startswith(CLEARED_HEAD)]
+
+
+async def test_when_half_of_the_window_is_used_results_before_the_newest_go():
+    after, _ = await run(stage(), history(*rounds(40)), FULL)
+    shown = results(after)
+    gone = cleared(shown)
+    assert gone == [f"c{n}" for n in range(len(gone))]
+    kept = [text for call, text in shown.items() if call not in gone]
+    assert KEPT_TOKENS * 0.8 <= sum(map(len, kept)) / 2.5 <= KEPT_TOKENS
+    assert "Read src/c0.py, 10,000 characters" in shown["c0"]
+
+
+async def test_below_half_and_where_little_would_be_gained_nothing_changes():
+    assert (await run(stage(), history(*rounds(40)), EMPTY))[1] == ()
+    assert (await run(stage(), history(*rounds(11)), FULL))[1] == ()
+
+
+async def test_it_looks_again_only_when_more_could_have_come():
+    one = stage()
+    few = history(*rounds(11))
+    assert (await run(one, few, FULL))[1] == ()
+    more = few.extend(m for n in range(20, 60) for m in round_of(f"c{n}", prose(10_000, f"r{n}")))
+    assert len((await run(one, more, PassFacts(FACTS, FULL.used_tokens + 160_000)))[1]) > 5
+
+
+@pytest.mark.parametrize(("idle_s", "is_cleared"), [(IDLE_S - 60, False), (IDLE_S + 60, True), (None, False)])
+async def test_after_an_hour_the_cache_is_gone_and_old_results_go_with_it(
+    idle_s: float | None, is_cleared: bool
+):
+    after, _ = await run(stage(), history(*rounds(9)), PassFacts(FACTS, 0, idle_s))
+    assert cleared(results(after)) == ([f"c{n}" for n in range(9 - KEPT_WHEN_IDLE)] if is_cleared else [])
+
+
+async def test_errors_short_results_and_tools_that_cannot_be_called_again_stay():
+    of = history(
+        *round_of("bad", prose(90_000, "e"), is_error=True),
+        *round_of("short", "ok"),
+        *round_of("other", prose(90_000, "o"), "AskUserQuestion"),
+        *rounds(40),
+    )
+    gone = cleared(results((await run(stage(), of, FULL))[0]))
+    assert gone
+    assert not {"bad", "short", "other"} & set(gone)
+
+
+async def test_images_of_old_results_go_too():
+    call = assistant_fragment("a", "r", "m", ToolUse("i", "Read", {"file_path": "x.png"}))
+    image = tool_result_message("u", ToolResult("i", (Image("image/png", "AAAA"), Text("an image"))))
+    after, _ = await run(stage(), history(call, image, *rounds(40)), FULL)
+    assert "Read x.png, with images" in results(after)["i"]
+
+
+async def test_what_was_cleared_stays_cleared_and_comes_back_only_by_undo():
+    once, edits = await run(stage(), history(*rounds(40)), FULL)
+    assert (await run(stage(), once, FULL))[1] == ()
+    first = edits[0]
+    assert isinstance(first, ReplaceResult)
+    assert results(once.append(Undo("undo", first.edit_id)))["c0"] == prose(10_000, "r0")
+
+
+async def test_a_file_that_holds_the_result_is_still_named():
+    of = history(*rounds(40)).append(
+        ReplaceResult("s", "c0", prose(2_000, "begins"), stored_as="/kept/c0.txt")
+    )
+    after, edits = await run(stage(), of, FULL)
+    assert "/kept/c0.txt" in results(after)["c0"]
+    assert isinstance(edits[0], ReplaceResult)
+    assert edits[0].stored_as == "/kept/c0.txt"
