@@ -1,8 +1,9 @@
 """What an engine is made of, and how it gets new parts: another model, another session. `assemble.py` makes them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.seen_files import SeenFiles
@@ -21,8 +22,7 @@ class SessionJournal(Journal, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a conversation happens: its session, its folder, and the files it has seen."""
 
     session_id: str
@@ -39,8 +39,7 @@ async def end_processes(place: Place) -> None:
         await background.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """A place, and what was said there before; `pending` is what its queue still held."""
 
     place: Place
@@ -48,8 +47,7 @@ class Begun:
     pending: tuple[QueuedPrompt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """Everything a query needs, for one place and one model."""
 
     place: Place

@@ -5,12 +5,11 @@ Every submission that is accepted ends with exactly one `Result`, whatever happe
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
 import anyio
-import msgspec
+from msgspec.structs import replace
 
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.option_types import check_model_name, check_uuid
@@ -57,7 +56,7 @@ class QueryEngine:
         self._queue_writer = _QueueWriter(parts.place.journal)
         self.queue = PromptQueue(self._queue_writer, parts.deps.ids.uuid, begun.pending, mode_of)
         self.queue.on_now(lambda: self.interrupt("interrupt"))
-        self._talk = Talk(maker, self._with_queue(parts), begun.history)
+        self._talk = Talk(maker, parts, begun.history, self.queue)
         self._turns = Turns(self.queue)
         self._queue_writer.taken_back = self._turns.withdraw
         self._used = UsedUuids()
@@ -190,7 +189,7 @@ class QueryEngine:
                     await close_model(chosen)
                 raise
             self._retired.append(self._talk.parts.chosen)
-            self._talk.adopt(self._with_queue(parts))
+            self._talk.adopt(parts)
         await self._close_retired()
         return chosen.facts
 
@@ -199,9 +198,7 @@ class QueryEngine:
         self._check_open()
         self._talk.maker.set_permission_mode(mode)
         parts = self._talk.parts
-        self._talk.parts = replace(
-            parts, setting=msgspec.structs.replace(parts.setting, permission_mode=mode)
-        )
+        self._talk.parts = replace(parts, setting=replace(parts.setting, permission_mode=mode))
         self._talk.record(SettingChanged("permission_mode", mode))
 
     def record(self, fact: PermissionDecided) -> None:
@@ -245,7 +242,7 @@ class QueryEngine:
                 begun.place.journal.close()
                 raise
             self._queue_writer = writer
-            talk.adopt(self._with_queue(parts))
+            talk.adopt(parts)
             talk.history, talk.spent = begun.history, spent_in(begun.history)
             old.place.journal.close()
             await end_processes(old.place)
@@ -296,7 +293,7 @@ class QueryEngine:
         match fate:
             case Joined(result):
                 if result is None:
-                    return msgspec.structs.replace(mine, errors=(LEFT,), error_kind="left")
+                    return replace(mine, errors=(LEFT,), error_kind="left")
                 return Result(
                     result.subtype,
                     result.session_id,
@@ -310,9 +307,9 @@ class QueryEngine:
                     joined=result.uuid,
                 )
             case Withdrawn():
-                return msgspec.structs.replace(mine, errors=(WITHDRAWN,), error_kind="withdrawn")
+                return replace(mine, errors=(WITHDRAWN,), error_kind="withdrawn")
             case StillWaiting(why):
-                return msgspec.structs.replace(
+                return replace(
                     mine,
                     errors=(f"{STILL_WAITING}: {why.message}",),
                     hint=why.hint,
@@ -320,9 +317,6 @@ class QueryEngine:
                 )
             case _:
                 assert_never(fate)
-
-    def _with_queue(self, parts: Parts) -> Parts:
-        return replace(parts, deps=replace(parts.deps, queue=self.queue))
 
     async def _close_retired(self) -> None:
         """Models that no query uses any more; one that a running query uses waits for the next call."""

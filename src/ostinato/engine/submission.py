@@ -140,7 +140,7 @@ class Submission:
             parts = await self._talk.maker.parts(parts.place, self._borrowed)
         if read.allowed_tools:
             deps = replace(parts.deps, permissions=self._talk.maker.with_rules(read.allowed_tools))
-            parts = replace(parts, deps=deps)
+            parts = msgspec.structs.replace(parts, deps=deps)
         await self._begin(read.prompt, parts, mentioned_in=read.mentioned_in)
 
     async def _begin(self, text: str, parts: Parts, *, mentioned_in: str) -> None:
@@ -154,7 +154,7 @@ class Submission:
         mentioned = partial(parts.deps.mentions, mentioned_in, before)
         for message in await unless_aborted(self._abort, mentioned, otherwise=()):
             self._write(message)
-        deps = replace(parts.deps, journal=self._written, queue=self._talk.parts.deps.queue)
+        deps = replace(parts.deps, journal=self._written, queue=self._talk.queue)
         self._account.model = parts.chosen.facts.id
         run = Run(self._params(parts, target), deps)
         self._run = run

@@ -1,15 +1,16 @@
 """What a conversation holds between its queries and what they change: history, parts, what was spent, what runs now."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.engine.costs import Spent
 from ostinato.engine.parts import EngineMaker, Parts
 from ostinato.engine.written import WrittenRecords
 from ostinato.events import ModelCost
 from ostinato.history import History
+from ostinato.loop.deps import PromptSource
 from ostinato.loop.run import Run
 from ostinato.ports import Abort, ModelFacts
 from ostinato.records import Attempt, Record, ResponseEnded
@@ -26,8 +27,9 @@ class Running(msgspec.Struct):
 class Talk:
     """Mutable on purpose, and held by one engine alone."""
 
-    def __init__(self, maker: EngineMaker, parts: Parts, history: History) -> None:
+    def __init__(self, maker: EngineMaker, parts: Parts, history: History, queue: PromptSource) -> None:
         self.maker = maker
+        self.queue = queue
         self.parts = parts
         self.history = history
         self.spent = spent_in(history)
@@ -38,7 +40,7 @@ class Talk:
     def adopt(self, parts: Parts) -> None:
         """From the next query on. The permission mode is the engine's own, whatever the options began with."""
         mode = self.parts.setting.permission_mode
-        self.parts = replace(parts, setting=msgspec.structs.replace(parts.setting, permission_mode=mode))
+        self.parts = replace(parts, setting=replace(parts.setting, permission_mode=mode))
         self._know_models_of(parts)
 
     def _know_models_of(self, parts: Parts) -> None:

@@ -305,7 +305,9 @@ class Attempts:
         if self._config.streaming_tool_execution:
             for call, fragment in completed:
                 self.executor.add_tool(call, fragment)
-            await self._ledger.emit(*self.executor.get_completed_results())
+            ready = self.executor.get_completed_results()
+            if ready:
+                await self._ledger.emit(*ready)
 
     def _note(self, request: ModelRequest, reply: Reply, end: AttemptEnd) -> None:
         match end:

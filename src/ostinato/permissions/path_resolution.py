@@ -20,7 +20,9 @@ WILDCARDS = frozenset("*?[")
 
 
 def looked_up(call: CallFacts) -> CallFacts:
-    """The call with everything that the decision needs to know of the file system."""
+    """The call with everything that the decision needs to know of the file system: nothing, where it names no path."""
+    if not call.reads and not call.writes and call.shell is None:
+        return call
     resolved = resolve_paths(mentioned_paths(call))
     there = {path: targets for path, targets in resolved.items() if any(map(os.path.lexists, targets))}
     folders = frozenset(path for path, targets in there.items() if any(map(os.path.isdir, targets)))
@@ -35,7 +37,7 @@ def looked_up(call: CallFacts) -> CallFacts:
 
 def _problem_of_git(call: CallFacts) -> str:
     for folder in git_folders(call):
-        if folder != call.cwd and not folder.is_dir():
+        if folder != call.cwd and not os.path.isdir(folder):
             return f"`{folder}` is not there yet, so nobody knows which repository it will be"
         if problem := repository_problem(folder):
             return problem
@@ -67,7 +69,7 @@ def _targets(path: Path) -> tuple[Path, ...] | None:
 
 def _matches(pattern: Path) -> tuple[Path, ...] | None:
     found: list[Path] = []
-    if not pattern.parent.is_dir():
+    if not os.path.isdir(pattern.parent):
         return ()
     with os.scandir(pattern.parent) as entries:
         for entry in entries:

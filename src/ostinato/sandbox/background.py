@@ -101,6 +101,8 @@ class BackgroundProcesses:
             await self.group.end()
         finally:
             self.group.kill()
+        if not self._by_id:
+            return
         with anyio.move_on_after(GRACE_S, shield=True):
             while any(process.is_followed for process in self._by_id.values()):  # ruff: ignore[async-busy-wait] - threads tell no event
                 await anyio.sleep(FIRST_LOOK_S)
