@@ -27,6 +27,21 @@ def test_everything_before_and_behind_the_span_stays(original: str, new: str, da
     assert without_ends(middle, text.is_classic) == without_ends(new, text.is_classic)
 
 
+@settings(deadline=None)
+@given(TEXTS, TEXTS, st.data())
+def test_the_text_afterwards_is_what_its_original_says(original: str, new: str, data: st.DataObject):
+    text = text_with_ends(original)
+    places = sorted(data.draw(st.lists(st.integers(0, len(text.normal)), min_size=2, max_size=4)))
+    spans = list(zip(places[::2], places[1::2], strict=False))
+    changed = text.changed(text.changes(spans, new))
+    again = text_with_ends(text.replaced(spans, new))
+    assert (changed.original, changed.normal) == (again.original, again.normal)
+    ends = range(len(again.normal) + 1)
+    assert [changed.changes([(0, end)], "") for end in ends] == [
+        again.changes([(0, end)], "") for end in ends
+    ]
+
+
 def without_ends(text: str, is_classic: bool) -> str:
     """A carriage return before a line end says nothing; which one is there is for the examples below."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if is_classic else text.replace("\r", "")

@@ -6,7 +6,9 @@ import msgspec
 
 from ostinato.tools.answer import LONE_SURROGATE
 from ostinato.tools.edit_match import Matched, NotMatched, match_edit
-from ostinato.tools.line_ends import TextWithEnds, text_with_ends
+from ostinato.tools.file_diff import lines_around
+from ostinato.tools.line_ends import Change, TextWithEnds, spliced
+from ostinato.tools.text_encoding import TextEncoding
 
 MAX_ECHOED_CHARACTERS = 4_000
 
@@ -20,10 +22,13 @@ class EditStep(msgspec.Struct, frozen=True):
 
 
 class Edited(msgspec.Struct, frozen=True):
-    """The text afterwards, and what to say of each step."""
+    """The bytes afterwards, what to say of each step, and what to compare for a diff: texts that begin at line `first_line`."""
 
-    text: TextWithEnds
+    data: bytes
     accounts: tuple[str, ...]
+    before: str
+    after: str
+    first_line: int = 1
 
 
 def wrong_step(step: EditStep) -> str | None:
@@ -35,8 +40,14 @@ def wrong_step(step: EditStep) -> str | None:
     return None
 
 
-def apply_steps(text: TextWithEnds, steps: Sequence[EditStep], *, forgiving: bool) -> Edited | NotMatched:
-    """The first step that does not apply says why, and counts for all."""
+def apply_steps(
+    data: bytes, text: TextWithEnds, encoding: TextEncoding, steps: Sequence[EditStep], *, forgiving: bool
+) -> Edited | NotMatched:
+    """`data` is what `text` was decoded from. The first step that does not apply says why, and counts for all.
+
+    Raises UnicodeEncodeError for what the encoding cannot say.
+    """
+    before = text.normal
     accounts: list[str] = []
     for number, step in enumerate(steps, 1):
         old = text.normalise(step.old_string)
@@ -48,8 +59,20 @@ def apply_steps(text: TextWithEnds, steps: Sequence[EditStep], *, forgiving: boo
                 f"edit {number} of {len(steps)}: {matched.reason}" if len(steps) > 1 else matched.reason
             )
         accounts.append(_account(text, matched))
-        text = text_with_ends(text.replaced(matched.spans, matched.new))
-    return Edited(text, tuple(accounts))
+        changes = text.changes(matched.spans, matched.new)
+        data = encoding.spliced(data, text.original, [(c.start, c.end, c.middle) for c in changes])
+        if len(steps) == 1:
+            return _edited_once(data, tuple(accounts), text.normal, changes)
+        text = text.changed(changes)
+    return Edited(data, tuple(accounts), before, text.normal)
+
+
+def _edited_once(data: bytes, accounts: tuple[str, ...], normal: str, changes: Sequence[Change]) -> Edited:
+    """Only the lines around the changes are compared: the whole text afterwards is never made."""
+    start, end = lines_around(normal, changes[0].normal_start, changes[-1].normal_end)
+    spans = [(c.normal_start - start, c.normal_end - start, c.normal_middle) for c in changes]
+    before = normal[start:end]
+    return Edited(data, accounts, before, spliced(before, spans), normal.count("\n", 0, start) + 1)
 
 
 def _account(text: TextWithEnds, matched: Matched) -> str:

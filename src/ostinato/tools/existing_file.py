@@ -16,7 +16,7 @@ from ostinato.tool import ToolContext
 from ostinato.tools.answer import shown_path
 from ostinato.tools.file_kinds import binary_kind, not_a_file
 from ostinato.tools.line_ends import TextWithEnds, text_with_ends
-from ostinato.tools.text_encoding import TextEncoding, encoding_of, marked_encoding
+from ostinato.tools.text_encoding import TextEncoding, decoded, marked_encoding
 
 MAX_CHANGED_BYTES: Final = 64 * 1024 * 1024
 """An edit holds the file several times in memory: about 0.5 GB at this size."""
@@ -28,6 +28,7 @@ class ExistingFile(msgspec.Struct, frozen=True):
     path: Path
     content_hash: str
     is_partial: bool
+    data: bytes
     encoding: TextEncoding
     text: TextWithEnds
 
@@ -50,7 +51,7 @@ async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> Exi
     data = await context.workspace.read_bytes(path, max_bytes=MAX_CHANGED_BYTES + 1)
     if len(data) > MAX_CHANGED_BYTES:
         return NotChangeable(f"`{name}` is larger than {MAX_CHANGED_BYTES} bytes; change it with a command")
-    content_hash = hashlib.sha256(data).hexdigest()
+    content_hash = await to_thread.run_sync(_hash, data)
     if content_hash != seen.content_hash:
         return NotChangeable(f"`{name}` has changed on disk since you read it; Read it again, then {tool}")
     kind = binary_kind(data, has_bom=marked_encoding(data) is not None)
@@ -61,14 +62,17 @@ async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> Exi
     return await to_thread.run_sync(decode)
 
 
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def _decoded(
     path: Path, name: str, data: bytes, content_hash: str, *, is_partial: bool
 ) -> ExistingFile | NotChangeable:
-    encoding = encoding_of(data)
     try:
-        text = encoding.decode(data)
+        encoding, text = decoded(data)
     except UnicodeDecodeError as error:
         return NotChangeable(
-            f"`{name}` is broken {encoding.name} at byte {error.start}; change it with a command"
+            f"`{name}` is broken {error.encoding} at byte {error.start}; change it with a command"
         )
-    return ExistingFile(path, content_hash, is_partial, encoding, text_with_ends(text))
+    return ExistingFile(path, content_hash, is_partial, data, encoding, text_with_ends(text))

@@ -41,6 +41,7 @@ async def create_file(path: Path, data: bytes, normal: str, context: ToolContext
     return success(f"created {name}", max_characters=MAX_RESULT_CHARACTERS, display=display)
 
 
-def change_display(name: str, before: str, after: str) -> Mapping[str, Any]:
+def change_display(name: str, before: str, after: str, *, first_line: int = 1) -> Mapping[str, Any]:
     """What front ends show of a change: `path` and a unified `diff`. Texts have `\\n` line ends."""
-    return {"path": valid_unicode(name), "diff": valid_unicode(unified_diff(before, after, name))}
+    diff = unified_diff(before, after, name, first_line=first_line)
+    return {"path": valid_unicode(name), "diff": valid_unicode(diff)}

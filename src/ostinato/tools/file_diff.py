@@ -19,16 +19,15 @@ NO_LINE_END: Final = "\\ No newline at end of file"
 HUNK: Final = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
-def unified_diff(before: str, after: str, path: str) -> str:
-    """The difference of two texts with `\\n` line ends; empty when they are equal."""
+def unified_diff(before: str, after: str, path: str, *, first_line: int = 1) -> str:
+    """The difference of two texts with `\\n` line ends; empty when they are equal. `first_line`: where they begin in the file."""
     if before == after:
         return ""
-    first = _context_before(before, common_prefix_length(before, after))
-    left = min(len(before), len(after)) - first
-    ends = _context_after(before, min(left, common_suffix_length(before, after)))
-    old = _lines(before[first : len(before) - ends])
-    new = _lines(after[first : len(after) - ends])
-    skipped = before.count("\n", 0, first)
+    prefix = common_prefix_length(before, after)
+    suffix = min(common_suffix_length(before, after), min(len(before), len(after)) - prefix)
+    start, end = lines_around(before, prefix, len(before) - suffix)
+    old, new = _lines(before[start:end]), _lines(after[start : len(after) - len(before) + end])
+    skipped = before.count("\n", 0, start) + first_line - 1
     lines = _compare(old, new, path)
     text = "\n".join(_moved(line, skipped) if line.startswith("@@") else line for line in lines)
     if len(text) <= MAX_DIFF_CHARACTERS:
@@ -37,23 +36,17 @@ def unified_diff(before: str, after: str, path: str) -> str:
     return f"{text[: max(cut, 0)]}\n[... diff cut ...]"
 
 
-def _context_before(text: str, place: int) -> int:
-    """Where the lines begin that a diff shows before a change at `place`."""
+def lines_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole lines that a diff shows of a change between two places: their beginning and end."""
     for _ in range(CONTEXT_LINES + 1):
-        place = text.rfind("\n", 0, place)
-        if place < 0:
-            return 0
-    return place + 1
-
-
-def _context_after(text: str, length: int) -> int:
-    """How much of an unchanged end of this length comes after the lines that a diff shows: whole lines."""
-    place = len(text) - length
+        start = text.rfind("\n", 0, start)
+        if start < 0:
+            break
     for _ in range(CONTEXT_LINES + 1):
-        place = text.find("\n", place) + 1
-        if place == 0:
-            return 0
-    return len(text) - place
+        end = text.find("\n", end) + 1
+        if end == 0:
+            return start + 1, len(text)
+    return start + 1, end
 
 
 def _lines(text: str) -> list[str]:

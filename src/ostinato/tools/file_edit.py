@@ -65,11 +65,13 @@ def _changed(
     file: ExistingFile, steps: Sequence[EditStep], name: str, *, forgiving: bool
 ) -> _Change | NotMatched:
     """Raises UnicodeEncodeError for what the file's encoding cannot say."""
-    edited = apply_steps(file.text, steps, forgiving=forgiving)
-    if isinstance(edited, NotMatched):
-        return edited
-    data = file.encoding.encode(edited.text.original)
-    return _Change(data, edited.accounts, change_display(name, file.text.normal, edited.text.normal))
+    edited = apply_steps(file.data, file.text, file.encoding, steps, forgiving=forgiving)
+    return edited if isinstance(edited, NotMatched) else _with_display(edited, name)
+
+
+def _with_display(edited: Edited, name: str) -> _Change:
+    display = change_display(name, edited.before, edited.after, first_line=edited.first_line)
+    return _Change(edited.data, edited.accounts, display)
 
 
 async def _create(path: Path, steps: Sequence[EditStep], context: ToolContext) -> ToolOutcome:
@@ -82,9 +84,11 @@ async def _create(path: Path, steps: Sequence[EditStep], context: ToolContext) -
         return refusal(
             f"`{name}` exists: an empty `old_string` only creates a new file; give the text to replace"
         )
-    edited = apply_steps(text_with_ends(first.new_string), others, forgiving=context.forgiving_edit)
-    match edited:
-        case NotMatched():
+    data = UTF_8.encode(first.new_string)
+    if others:
+        text = text_with_ends(first.new_string)
+        edited = apply_steps(data, text, UTF_8, others, forgiving=context.forgiving_edit)
+        if isinstance(edited, NotMatched):
             return refusal(f"{name}: {edited.reason}")
-        case Edited():
-            return await create_file(path, UTF_8.encode(edited.text.original), edited.text.normal, context)
+        data = edited.data
+    return await create_file(path, data, text_with_ends(UTF_8.decode(data)).normal, context)

@@ -1,7 +1,9 @@
 """How a file's bytes stand for text, decided so that decoding and encoding again gives the same bytes."""
 
 import codecs
+import contextlib
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -15,9 +17,11 @@ BYTE_ORDER_MARKS: Final = (
 )
 """UTF-32 stands before UTF-16: its little-endian mark begins with the other's."""
 
-ESCAPED_BYTE: Final = re.compile(r"[\udc80-\udcff]")
 PROPER_CHARACTER: Final = re.compile(r"[^\x00-\x7f\udc80-\udcff]")
 NOT_IN_CP1252: Final = re.compile(r"[\udc81\udc8d\udc8f\udc90\udc9d]")
+
+
+ONE_BYTE_ASCII: Final = frozenset({"utf-8", "cp1252", "latin-1"})
 
 
 class TextEncoding(msgspec.Struct, frozen=True):
@@ -53,6 +57,27 @@ class TextEncoding(msgspec.Struct, frozen=True):
         """The bytes of a whole file, mark included. Raises UnicodeEncodeError for what this encoding cannot say."""
         return self.bom + text.encode(self.name, self._errors)
 
+    def spliced(self, data: bytes, text: str, changes: Sequence[tuple[int, int, str]]) -> bytes:
+        """The bytes of a file whose decoded `text` changes at these places (in order, apart): only what is new is encoded.
+
+        Raises UnicodeEncodeError for what this encoding cannot say.
+        """
+        whole = memoryview(data)
+        pieces: list[bytes | memoryview] = []
+        done = read = 0
+        place = len(self.bom)
+        for start, end, new in changes:
+            place += self._size(text, read, start)
+            pieces += (whole[done:place], new.encode(self.name, self._errors))
+            place += self._size(text, start, end)
+            done, read = place, end
+        return b"".join((*pieces, whole[done:]))
+
+    def _size(self, text: str, start: int, end: int) -> int:
+        if text.isascii() and self.name in ONE_BYTE_ASCII:
+            return end - start
+        return len(text[start:end].encode(self.name, self._errors))
+
 
 UTF_8: Final = TextEncoding("utf-8")
 
@@ -60,6 +85,15 @@ UTF_8: Final = TextEncoding("utf-8")
 def marked_encoding(head: bytes) -> TextEncoding | None:
     """The encoding that a byte order mark names."""
     return next((TextEncoding(name, bom) for bom, name in BYTE_ORDER_MARKS if head.startswith(bom)), None)
+
+
+def decoded(data: bytes) -> tuple[TextEncoding, str]:
+    """The encoding and the text of a whole file. Raises UnicodeDecodeError for broken UTF-16 or UTF-32."""
+    if marked_encoding(data) is None:
+        with contextlib.suppress(UnicodeDecodeError):
+            return UTF_8, data.decode("utf-8")
+    encoding = encoding_of(data)
+    return encoding, encoding.decode(data)
 
 
 def encoding_of(data: bytes) -> TextEncoding:
@@ -77,7 +111,8 @@ class EncodingScan:
     """
 
     def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        # Valid text, which most is, is looked at once; only after the first stray byte what is escaped is searched for.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
         self._marked: TextEncoding | None = None
         self._is_begun = self._has_stray = self._has_proper = self._is_beyond_cp1252 = False
 
@@ -85,17 +120,28 @@ class EncodingScan:
         if not self._is_begun:
             self._is_begun = True
             self._marked = marked_encoding(data)
-        self._look_at(self._decoder.decode(data))
+        self._look_at(self._decode(data, is_last=False))
+
+    def _decode(self, data: bytes, *, is_last: bool) -> str:
+        state = self._decoder.getstate()
+        try:
+            return self._decoder.decode(data, is_last)
+        except UnicodeDecodeError:
+            self._has_stray = True
+            self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+            self._decoder.setstate(state)
+            return self._decoder.decode(data, is_last)
 
     def _look_at(self, text: str) -> None:
         if text.isascii():
             return
         self._has_proper = self._has_proper or PROPER_CHARACTER.search(text) is not None
-        self._has_stray = self._has_stray or ESCAPED_BYTE.search(text) is not None
+        if not self._has_stray:
+            return
         self._is_beyond_cp1252 = self._is_beyond_cp1252 or NOT_IN_CP1252.search(text) is not None
 
     def result(self) -> TextEncoding:
-        self._look_at(self._decoder.decode(b"", final=True))
+        self._look_at(self._decode(b"", is_last=True))
         if self._marked is not None:
             has_stray_bytes = self._marked.name == "utf-8" and self._has_stray
             return TextEncoding(self._marked.name, self._marked.bom, has_stray_bytes)
