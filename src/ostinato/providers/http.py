@@ -6,22 +6,21 @@ Importing this module loads the HTTP library: adapters do so with their first re
 
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import anyio
 import anyio.lowlevel
-import httpx2
+import httpcore2
 
-from ostinato.errors import ConfigurationError, ModelError
-from ostinato.providers.address import proxy_for, shown_url
+from ostinato.errors import ModelError
+from ostinato.providers.address import shown_url
 from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettings
-from ostinato.providers.http_log import log_chunk, logging_hooks
+from ostinato.providers.http_log import log_chunk, log_reply, log_request
+from ostinato.providers.http_pool import core_url, new_pool
+from ostinato.providers.http_target import target_of
 from ostinato.providers.watchdog import Watchdog
-
-KEEPALIVE_S = 60.0
-"""How long an idle connection waits for the next turn: tools run in between."""
 
 ERROR_BODY_S = 10.0
 """A server that refuses and then does not finish its sentence is not waited for."""
@@ -31,18 +30,29 @@ MAX_DRAIN_BYTES = 64 * 1024
 """What may still follow the last event: a terminator, a late usage note. More is no longer worth the connection."""
 
 
+BROKEN = (httpcore2.NetworkError, httpcore2.ProtocolError)
+UNSENT = (
+    *BROKEN,
+    httpcore2.TimeoutException,
+    httpcore2.ProxyError,
+    httpcore2.UnsupportedProtocol,
+    ValueError,
+)
+"""How reading and how sending fail: the library's errors have no parent in common."""
+
+
 class HttpReply:
     """An answer whose body is still arriving, chunk by chunk. `url` is the address as it may be shown."""
 
-    def __init__(self, url: str, response: httpx2.Response, sent: bytes) -> None:
+    def __init__(self, url: str, response: httpcore2.Response, sent: bytes) -> None:
         self.url = url
         self.sent = sent
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = response.headers
+        self.status = response.status
+        self.headers: Mapping[str, str] = _headers(response.headers)
         self.is_finished = False
         self._response = response
-        is_encoded = response.headers.get("content-encoding", "identity") != "identity"
-        self._chunks: AsyncGenerator[bytes] = response.aiter_bytes() if is_encoded else response.aiter_raw()
+        self._chunks: AsyncGenerator[bytes] = response.aiter_stream()
+        self._unpacked = _unpacker(self.headers.get("content-encoding", ""))
 
     @property
     def request_id(self) -> str:
@@ -54,13 +64,15 @@ class HttpReply:
         `TimeoutError` when it brings nothing for the idle limit."""
         try:
             chunk = await anext(self._chunks)
+            if self._unpacked is not None:
+                chunk = self._unpacked(chunk)
         except StopAsyncIteration:
             self.is_finished = True
             return None
-        except httpx2.TimeoutException as error:
+        except httpcore2.TimeoutException as error:
             self.is_finished = True
             raise TimeoutError from error
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
+        except BROKEN as error:
             self.is_finished = True
             raise reading_error(error, self.url) from error
         log_chunk(chunk)
@@ -79,8 +91,7 @@ class HttpReply:
 
     def failure(self, body: bytes) -> HttpFailure:
         """The answer as a failure to classify, its body having been read already."""
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        return HttpFailure(self.url, self.status, headers, body, datetime.now(UTC), self.sent)
+        return HttpFailure(self.url, self.status, self.headers, body, datetime.now(UTC), self.sent)
 
     async def drain(self) -> None:
         """Read what is left, a little and not for long, so that the connection can serve the next request."""
@@ -107,12 +118,12 @@ class HttpReply:
 
 
 class HttpClient:
-    """Posts bodies to one address. Made without cost; the connection pool comes with the first request."""
+    """Sends to one address. Made without cost; the connection pool comes with the first request."""
 
     def __init__(self, url: str, settings: HttpSettings) -> None:
         self.url = url
         self._settings = settings
-        self._client: httpx2.AsyncClient | None = None
+        self._pool: httpcore2.AsyncConnectionPool | None = None
         self._loop: object = None
 
     @asynccontextmanager
@@ -121,28 +132,36 @@ class HttpClient:
     ) -> AsyncGenerator[HttpReply]:
         """Send once and give the reply as it comes. `watchdog` counts the wait. Raises `ModelError` if there is none."""
         deadlines = self._settings.deadlines
-        timeouts = {
+        timeouts: dict[str, float | None] = {
             "connect": deadlines.connect_s,
             "write": deadlines.write_s,
             "read": watchdog.left_s,
-            "pool": None,
         }
         started_s = time.monotonic()
         try:
-            client = self._open()
-            request = client.build_request(
-                "POST", self.url, headers=dict(headers), content=body, extensions={"timeout": timeouts}
-            )
-            response = await client.send(request, stream=True)
-        except httpx2.ReadTimeout as error:
+            reply = await self._answer("POST", headers, body, timeouts)
+        except httpcore2.ReadTimeout as error:
             watchdog.waited(time.monotonic() - started_s)
             raise watchdog.error(shown_url(self.url)) from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        except UNSENT as error:
             raise sending_error(error, shown_url(self.url)) from error
         watchdog.waited(time.monotonic() - started_s)
         # The library looks here again when it begins with the body.
         timeouts["read"] = deadlines.idle_s if watchdog.is_streamed else deadlines.whole_reply_s
-        reply = HttpReply(shown_url(self.url), response, body)
+        try:
+            yield reply
+        finally:
+            await reply.aclose()
+
+    @asynccontextmanager
+    async def get(self, headers: Mapping[str, str]) -> AsyncGenerator[HttpReply]:
+        """The answer to a question that costs nothing; how long it may take is the caller's to bound. Raises `ModelError`."""
+        deadlines = self._settings.deadlines
+        timeouts: dict[str, float | None] = {"connect": deadlines.connect_s, "write": deadlines.write_s}
+        try:
+            reply = await self._answer("GET", headers, None, timeouts)
+        except UNSENT as error:
+            raise sending_error(error, shown_url(self.url)) from error
         try:
             yield reply
         finally:
@@ -150,55 +169,72 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close idle connections; the next request would open new ones."""
-        client, self._client = self._client, None
-        if client is not None and self._loop == anyio.lowlevel.current_token():
-            await client.aclose()
+        pool, self._pool = self._pool, None
+        if pool is not None and self._loop == anyio.lowlevel.current_token():
+            await pool.aclose()
 
-    def _open(self) -> httpx2.AsyncClient:
+    async def _answer(
+        self, method: str, headers: Mapping[str, str], body: bytes | None, timeouts: dict[str, float | None]
+    ) -> HttpReply:
+        """The reply, its head read. Raises what stands in `UNSENT`."""
+        pool, target, shown = self._open(), target_of(self.url), shown_url(self.url)
+        sent = self._all_headers(target.host_header, target.authorization, headers, body)
+        request = httpcore2.Request(
+            method, core_url(target), headers=sent, content=body, extensions={"timeout": timeouts}
+        )
+        log_request(method, shown, body or b"")
+        reply = HttpReply(shown, await pool.handle_async_request(request), body or b"")
+        log_reply(reply.status, shown, reply.request_id)
+        return reply
+
+    def _open(self) -> httpcore2.AsyncConnectionPool:
         # Connections belong to the event loop that made them: a model that outlives its loop starts with fresh ones.
         loop = anyio.lowlevel.current_token()
-        if self._client is None or self._loop != loop:
-            self._client, self._loop = new_client(self.url, self._settings), loop
-        return self._client
+        if self._pool is None or self._loop != loop:
+            self._pool, self._loop = new_pool(self.url, self._settings.environment), loop
+        return self._pool
+
+    def _all_headers(
+        self, host: str, authorization: str, headers: Mapping[str, str], body: bytes | None
+    ) -> list[tuple[bytes, bytes]]:
+        """A later header takes the place of an earlier one of the same name, however that is written. Raises ValueError for text
+        that no header can carry; the library looks at the rest."""
+        layers: tuple[Mapping[str, str], ...] = (
+            {"host": host, "user-agent": "ostinato"},
+            {"accept": "text/event-stream", "accept-encoding": "identity"},
+            self._settings.extra_headers,
+            headers,
+            {"authorization": authorization} if authorization else {},
+            {} if body is None else {"content-length": str(len(body))},
+        )
+        together = {name.lower(): value for layer in layers for name, value in layer.items()}
+        return [(name.encode("ascii"), value.encode("ascii")) for name, value in together.items()]
 
 
-def new_client(url: str, settings: HttpSettings) -> httpx2.AsyncClient:
-    """A client for this address: proxy and trust from the settings' environment, no time limit of its own."""
-    proxy = proxy_for(url, settings.environment)
-    return httpx2.AsyncClient(
-        headers={
-            "user-agent": "ostinato",
-            "accept": "text/event-stream",
-            "accept-encoding": "identity",
-            **settings.extra_headers,
-        },
-        timeout=None,  # every request brings its own
-        # The callers bound how much runs at once; a second bound here would only let them wait for one another.
-        limits=httpx2.Limits(
-            max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEEPALIVE_S
-        ),
-        proxy=proxy,
-        # The environment is the one we were given, read here: never a second look at the process's own.
-        trust_env=False,
-        event_hooks=logging_hooks(),
-        verify=_trust(url, proxy, settings.environment),
-    )
+def _headers(raw: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """By names in lower case; what came twice is joined."""
+    headers: dict[str, str] = {}
+    for wire_name, wire_value in raw:
+        name, value = wire_name.decode("ascii").lower(), wire_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
-def _trust(url: str, proxy: str | None, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """Whom to believe. Plain http needs no certificates, and reading them costs tens of milliseconds."""
-    if url.startswith("http://") and not (proxy or "").startswith("https://"):
-        return False
-    file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")
-    if not file and not folder:
-        return True
-    try:
-        return ssl.create_default_context(cafile=file or None, capath=folder or None)
-    except OSError as error:
-        raise ConfigurationError(
-            f"the certificates in `{file or folder}` cannot be read: {error}",
-            hint="`SSL_CERT_FILE` names a file of trusted certificates in PEM form",
-        ) from error
+def _unpacker(encoding: str) -> Callable[[bytes], bytes] | None:
+    """For a body that was packed though nobody asked for it; an encoding other than `gzip` and `deflate` is left as it is."""
+    if encoding.strip().lower() not in {"gzip", "x-gzip", "deflate"}:
+        return None
+    import zlib  # ruff: ignore[import-outside-top-level] - hardly any server does this
+
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress  # either form, whichever it turns out to be
+
+    def unpacked(chunk: bytes) -> bytes:
+        try:
+            return unpack(chunk)
+        except zlib.error as error:
+            raise httpcore2.RemoteProtocolError(f"it cannot be unpacked: {error}") from error
+
+    return unpacked
 
 
 def sending_error(error: Exception, url: str) -> ModelError:
@@ -209,17 +245,15 @@ def sending_error(error: Exception, url: str) -> ModelError:
             kind="connection",
             hint="set `SSL_CERT_FILE` to a file with the certificate authority of your network or proxy",
         )
-    if isinstance(error, httpx2.TimeoutException):
+    if isinstance(error, httpcore2.TimeoutException):
         return ModelError(
             f"cannot reach `{url}` in time ({type(error).__name__})",
-            kind="connection" if isinstance(error, httpx2.ConnectTimeout) else "timeout",
+            kind="connection" if isinstance(error, httpcore2.ConnectTimeout) else "timeout",
             retry=True,
             hint="check the base URL, the network and the proxy settings; the limits are `OSTINATO_CONNECT_TIMEOUT_S` and "
             "`OSTINATO_WRITE_TIMEOUT_S`",
         )
-    if isinstance(
-        error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol | httpx2.InvalidURL | ValueError
-    ):
+    if isinstance(error, httpcore2.LocalProtocolError | httpcore2.UnsupportedProtocol | ValueError):
         return ModelError(
             f"the request to `{url}` cannot be made: {error}",
             kind="connection",

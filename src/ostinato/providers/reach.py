@@ -4,16 +4,15 @@ models it says it has. Every look has a deadline.
 
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import anyio
-import httpx2
 import msgspec
 
-from ostinato.errors import ConfigurationError
+from ostinato.errors import ConfigurationError, ModelError
 from ostinato.providers.address import endpoint_url, proxy_for, shown_url
 from ostinato.providers.exchange import HttpSettings
-from ostinato.providers.http import new_client, sending_error
+from ostinato.providers.http import HttpClient, HttpReply
 
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 """A list of models is small; more than this is something else."""
@@ -79,36 +78,26 @@ async def served_models(
 async def _get(
     url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float
 ) -> _Answer | Unreached:
+    client = HttpClient(url, settings)
     try:
         with anyio.fail_after(timeout_s):
-            return await _asked(url, settings, headers, timeout_s)
+            async with client.get({"accept": "application/json", **headers}) as reply:
+                return _Answer(reply.status, await _read(reply))
     except TimeoutError:
         what = f"no answer from `{shown_url(url)}` within {timeout_s:g} s"
         return Unreached(what, "look at the base URL, the network and the proxy")
-    except ConfigurationError as error:
+    except (ConfigurationError, ModelError) as error:
         return Unreached(error.message, error.hint)
-    except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
-        told = sending_error(error, shown_url(url))
-        return Unreached(told.message, told.hint)
+    finally:
+        await client.aclose()
 
 
-async def _asked(url: str, settings: HttpSettings, headers: Mapping[str, str], timeout_s: float) -> _Answer:
-    timeouts: dict[str, Any] = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
-    sent = {"accept": "application/json", **headers}
-    async with new_client(url, settings) as client:
-        request = client.build_request("GET", url, headers=sent, extensions={"timeout": timeouts})
-        response = await client.send(request, stream=True)
-        try:
-            return _Answer(response.status_code, await _read(response))
-        finally:
-            await response.aclose()
-
-
-async def _read(response: httpx2.Response) -> bytes:
-    """The body. Raises ValueError when it is too large to be a list."""
+async def _read(reply: HttpReply) -> bytes:
+    """The body. Raises ModelError when it is too large to be a list."""
     body = bytearray()
-    async for chunk in response.aiter_bytes():
+    while (chunk := await reply.next_chunk()) is not None:
         body += chunk
         if len(body) > MAX_LIST_BYTES:
-            raise ValueError(f"the answer has more than {MAX_LIST_BYTES:,} bytes")
+            what = f"the answer of `{reply.url}` has more than {MAX_LIST_BYTES:,} bytes"
+            raise ModelError(what, kind="malformed_response", hint="look at the base URL")
     return bytes(body)
