@@ -38,7 +38,7 @@ class Guard:
         self.family = family_of(self.token)
         self._owner = owner
         self._expected: set[str] = set()
-        self._pipe = _start_guard(self.token, self.family)
+        self._pipe = _start_guard(owner, self.token, self.family)
         atexit.register(self._at_exit)
         os.register_at_fork(after_in_child=self._let_go)
 
@@ -78,7 +78,7 @@ def end_all(token: str, family: int) -> None:
     ProcessTree(leader=0, token=token, family=family).kill()
 
 
-def _start_guard(token: str, family: int) -> int | None:
+def _start_guard(owner: int, token: str, family: int) -> int | None:
     """The end of the pipe that is held here; None where there is no shell, or no Python to search with."""
     if not sys.executable or getattr(sys, "frozen", False) or not os.path.isdir("/proc/self"):
         return None
@@ -86,7 +86,7 @@ def _start_guard(token: str, family: int) -> int | None:
     read_end, write_end = os.pipe()
     try:
         subprocess.run(
-            ("/bin/sh", "-c", SCRIPT, "ostinato-guard", *killer),
+            ("/bin/sh", "-c", SCRIPT, f"ostinato-guard-of-{owner}", *killer),
             stdin=read_end,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,0 +1,156 @@
+"""Whatever a command started, and however it hid, is gone after each way in which its time can end; the engine's crash is one.
+
+Real processes: own sessions, double forks, `nohup`, ignored signals, a wiped environment. They are found by a number that
+stands in their arguments, so by other means than the code under test.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.sandbox.orphan_scene import COUNT
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="finds processes through /proc"),
+]
+
+GONE_WITHIN_S = 4.0
+"""A second for SIGTERM, and a busy machine; after a crash the search begins with starting an interpreter."""
+
+
+def alive(mark: str) -> list[int]:
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if any(word.startswith(f"{mark}.".encode()) for word in words) and b"sleep" in words[0]:
+                found.append(int(folder.name))
+    return found
+
+
+def wait_until_gone(mark: str) -> None:
+    until_s = time.monotonic() + GONE_WITHIN_S
+    while left := alive(mark):
+        assert time.monotonic() < until_s, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+        time.sleep(0.01)  # ruff: ignore[banned-api] - the end of another process, looked for in /proc
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """A number of seconds that nobody else sleeps."""
+    number = str(10_000_000 + int.from_bytes(os.urandom(3), "big"))
+    yield number
+    for pid in alive(number):
+        os.kill(pid, signal.SIGKILL)
+
+
+class Engine:
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+
+    def says(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def leaves(self) -> int:
+        """Nobody talks to it any more."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(10)
+
+
+@contextmanager
+def begun(tree: str, end: str, folder: Path, mark: str) -> Generator[Engine]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.sandbox.orphan_scene", tree, end, str(folder), mark],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            engine = Engine(process)
+            assert engine.says() == "ready"
+            yield engine
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("tree", "end"),
+    [
+        ("waited for", "timeout"),
+        ("waited for", "abort"),
+        ("waited for", "close"),
+        ("in the background", "stop"),
+        ("in the background", "close"),
+        ("left behind", "close"),
+    ],
+)
+def test_the_tree_is_gone_while_the_process_of_the_engine_lives_on(
+    tree: str, end: str, tmp_path: Path, mark: str
+):
+    with begun(tree, end, tmp_path, mark) as engine:
+        assert engine.says() == "over"
+        wait_until_gone(mark)
+        assert engine.process.poll() is None
+        assert engine.leaves() == 0
+
+
+@pytest.mark.parametrize("tree", ["waited for", "in the background", "left behind"])
+def test_the_tree_is_gone_after_an_exit_that_closes_nothing(tree: str, tmp_path: Path, mark: str):
+    with begun(tree, "exit", tmp_path, mark) as engine:
+        engine.process.wait(10)
+        wait_until_gone(mark)
+
+
+@pytest.mark.parametrize("tree", ["waited for", "in the background", "left behind"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_the_tree_is_gone_after_a_crash(tree: str, number: signal.Signals, tmp_path: Path, mark: str):
+    with begun(tree, "crash", tmp_path, mark) as engine:
+        # What the shell itself runs comes on top of its children.
+        assert len(alive(mark)) >= COUNT
+        engine.process.send_signal(number)
+        assert engine.process.wait(10) == -number
+        wait_until_gone(mark)
+
+
+def test_what_is_left_behind_outlives_the_query(tmp_path: Path, mark: str):
+    """The rule: it ends with the conversation, not with the query."""
+    with begun("left behind", "none", tmp_path, mark) as engine:
+        assert engine.says() == "over"
+        assert len(alive(mark)) >= COUNT
+        engine.leaves()
+        wait_until_gone(mark)
+
+
+def test_a_guard_is_gone_with_its_process(tmp_path: Path, mark: str):
+    with begun("left behind", "close", tmp_path, mark) as engine:
+        assert engine.says() == "over"
+        assert guards(of=engine.process.pid)
+        assert engine.leaves() == 0
+    until_s = time.monotonic() + GONE_WITHIN_S
+    while guards(of=engine.process.pid):
+        assert time.monotonic() < until_s
+        time.sleep(0.01)  # ruff: ignore[banned-api] - the end of another process, looked for in /proc
+
+
+def guards(*, of: int) -> set[int]:
+    found: set[int] = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if f"ostinato-guard-of-{of}".encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                    found.add(int(folder.name))
+            except OSError:
+                continue
+    return found
