@@ -86,8 +86,13 @@ class Workspace(Protocol):
         """A regular file's bytes; `path` is resolved. Raises OSError, or UsageError for what is no regular file."""
         ...
 
-    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
-        """Put `data` in place atomically and return its hash. `expected` is the hash that must still be there, "" for no file."""
+    async def replace_file(
+        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+    ) -> str:
+        """Put `data` in place atomically and return its hash, which is `data_hash` if the caller knows it.
+
+        `expected` is the hash that must still be there, "" for no file.
+        """
         ...
 
     async def run(

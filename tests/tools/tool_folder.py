@@ -21,7 +21,9 @@ class RacedWorkspace(FakeWorkspace):
         super().__init__(root)
         self._theirs = theirs
 
-    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
+    async def replace_file(
+        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+    ) -> str:
         await anyio.Path(path).write_bytes(self._theirs)
         return await super().replace_file(path, data, expected=expected)
 

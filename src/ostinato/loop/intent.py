@@ -39,10 +39,12 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
     async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
         return await self.workspace.read_bytes(path, offset=offset, max_bytes=max_bytes)
 
-    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
-        after = hashlib.sha256(data).hexdigest()
+    async def replace_file(
+        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+    ) -> str:
+        after = data_hash or hashlib.sha256(data).hexdigest()
         self.record(FileIntended(self.tool_use_id, str(path), expected or "", after))
-        return await self.workspace.replace_file(path, data, expected=expected)
+        return await self.workspace.replace_file(path, data, expected=expected, data_hash=after)
 
     async def run(
         self,

@@ -35,7 +35,9 @@ def read_regular_file(path: Path, offset: int = 0, max_bytes: int | None = None)
         os.close(descriptor)
 
 
-def replace_regular_file(path: Path, data: bytes, expected: str | None = None) -> str:
+def replace_regular_file(
+    path: Path, data: bytes, expected: str | None = None, data_hash: str | None = None
+) -> str:
     """New content for a file; see `LocalWorkspace.replace_file`."""
     try:
         with opened_folder(path.parent, create=not expected) as folder:
@@ -44,7 +46,7 @@ def replace_regular_file(path: Path, data: bytes, expected: str | None = None) -
         if expected:
             raise stale(path) from error
         raise
-    return content_hash(data)
+    return data_hash or content_hash(data)
 
 
 def _replace(place: Place, data: bytes, expected: str | None) -> None:

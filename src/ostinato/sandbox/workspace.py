@@ -70,8 +70,10 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         """
         return await to_thread.run_sync(read_regular_file, self.cwd / path, offset, max_bytes)
 
-    async def replace_file(self, path: Path, data: bytes, *, expected: str | None = None) -> str:
-        """Make `data` the file's content and return its hash; readers see the old bytes or the new ones.
+    async def replace_file(
+        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+    ) -> str:
+        """Make `data` the file's content and return its hash (`data_hash`, if the caller knows it); readers see the old bytes or the new ones.
 
         `path` comes from `resolve`, so that a symlink stays and its target is replaced; one put into the path since is refused.
         Mode, owner and extended attributes are kept where possible. Missing parent folders are made. Not atomic, but
@@ -82,7 +84,7 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         replacing ("": there is no such file yet), or when a new file turns up at that moment; UsageError for what is no
         regular file; OSError as the system gives it.
         """
-        return await to_thread.run_sync(replace_regular_file, self.cwd / path, data, expected)
+        return await to_thread.run_sync(replace_regular_file, self.cwd / path, data, expected, data_hash)
 
     async def run(
         self,

@@ -1,8 +1,11 @@
 """The last step of every tool that changes files: put the new bytes in place, remember them as seen, and account for the difference."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+
+from anyio import to_thread
 
 from ostinato.errors import OstinatoError
 from ostinato.ports import SeenFile
@@ -15,20 +18,31 @@ MAX_RESULT_CHARACTERS: Final = 10_000
 
 
 async def put_in_place(
-    path: Path, data: bytes, context: ToolContext, *, expected: str, is_partial: bool = False
+    path: Path,
+    data: bytes,
+    context: ToolContext,
+    *,
+    expected: str,
+    is_partial: bool = False,
 ) -> str | None:
     """Replace or create the file; returns why it was not done, and then nothing has changed.
 
     `expected` is the hash the file must still have, "" for a file that is not there. `is_partial`: the model has not seen the rest of the file.
     """
     try:
-        new_hash = await context.workspace.replace_file(path, data, expected=expected)
+        new_hash = await to_thread.run_sync(hash_of, data)
+        await context.workspace.replace_file(path, data, expected=expected, data_hash=new_hash)
     except OstinatoError as error:
         return str(error)
     except OSError as error:
         return f"`{shown_path(path, context.workspace.cwd)}` cannot be written: {error.strerror or error}"
     context.files.put(path, SeenFile(new_hash, is_partial=is_partial))
     return None
+
+
+def hash_of(data: bytes) -> str:
+    """SHA-256, hexadecimal. For large files not on the thread that serves everybody."""
+    return hashlib.sha256(data).hexdigest()
 
 
 async def create_file(path: Path, data: bytes, normal: str, context: ToolContext) -> ToolOutcome:
