@@ -31,6 +31,9 @@ class Idle:
     def send_now(self, text: str) -> None:
         self.done.append(f"sent now: {text}")
 
+    def leave_afterwards(self) -> None:
+        self.done.append("leave afterwards")
+
     def take_back(self) -> str | None:
         return self.queued.pop() if self.queued else None
 
@@ -114,9 +117,48 @@ async def test_ctrl_d_leaves_only_while_nothing_works():
             tasks.start_soon(desk.editor.run, desk.taken.append)
             desk.keys.send_text("\x04still here\r")
             await desk.until("still here")
+            assert desk.deeds.done == ["leave afterwards"]
             desk.deeds.is_busy = False
             desk.keys.send_text("\x04")
             await desk.until("still here", Gesture.END)
+
+
+async def test_whoever_leaves_between_two_texts_has_left():
+    with a_desk() as desk:
+
+        def take(typed: str | Gesture) -> None:
+            desk.taken.append(typed)
+            desk.editor.leave()
+
+        desk.keys.send_text("one\rtwo\r")
+        with anyio.fail_after(10):
+            await desk.editor.run(take)
+        assert desk.taken == ["one"]
+
+
+async def test_a_question_that_is_put_between_two_texts_is_put():
+    with a_desk() as desk:
+        answers: list[str | None] = []
+
+        async def ask() -> None:
+            answers.append(await desk.editor.ask("allow? "))
+
+        async with anyio.create_task_group() as tasks:
+
+            def take(typed: str | Gesture) -> None:
+                desk.taken.append(typed)
+                tasks.start_soon(ask)
+
+            tasks.start_soon(desk.editor.run, take)
+            desk.keys.send_text("one\r")
+            await desk.until("one")
+            await anyio.wait_all_tasks_blocked()
+            desk.keys.send_text("y\r")
+            with anyio.fail_after(10):
+                while not answers:
+                    await anyio.lowlevel.checkpoint()
+            assert answers == ["y"]
+            desk.editor.leave()
 
 
 async def test_up_on_an_empty_line_takes_back_what_waits_and_then_goes_through_what_was_sent():

@@ -94,6 +94,62 @@ def test_what_waits_when_the_query_is_over_is_sent_next(desk: Desk):
         assert last_prompt(server) == "two"
 
 
+@pytest.mark.parametrize("command", ["/status", "/cost", "/clear", "!true"])
+def test_ctrl_d_typed_behind_a_line_leaves_when_that_is_done(desk: Desk, command: str):
+    with PseudoTerminal(desk) as terminal:
+        terminal.prompted()
+        terminal.type(command + ENTER + CTRL_D)
+        assert terminal.ended() == 0
+        assert terminal.left_nothing()
+
+
+def test_ctrl_d_while_it_works_leaves_when_everything_that_waits_is_done(desk: Desk):
+    gate = Gate()
+    with StrictServer(OnWire(Reply(say("first answer")), before_head=gate), Reply(say("second"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("one" + ENTER)
+            terminal.sees("working, ")
+            terminal.type("two" + ENTER + CTRL_D)
+            terminal.sees("then it leaves")
+            gate.open()
+            assert terminal.ended() == 0
+            assert "second" in terminal.text
+        assert last_prompt(server) == "two"
+
+
+@pytest.mark.parametrize("typed", ["two" + ENTER, "a draft", CTRL_C])
+def test_leaving_afterwards_is_taken_back_by_whatever_is_typed_then(desk: Desk, typed: str):
+    gate = Gate()
+    with StrictServer(OnWire(Reply(say("first answer")), before_head=gate), Reply(say("second"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("one" + ENTER)
+            terminal.sees("working, ")
+            terminal.type(CTRL_D)
+            terminal.sees("then it leaves")
+            terminal.type(typed)
+            terminal.until(
+                lambda: "then it leaves" not in terminal.screen.bottom or "a draft" in terminal.text
+            )
+            gate.open()
+            terminal.prompted(2 if typed.startswith("two") else 1)
+            if typed != "a draft":
+                terminal.type("draft")
+            terminal.until(lambda: terminal.screen.cursor_line.endswith("draft"))
+
+
+def test_what_stands_behind_the_line_that_leaves_is_not_lost(desk: Desk):
+    with PseudoTerminal(desk) as terminal:
+        terminal.prompted()
+        terminal.type("/exit" + ENTER + "a thought" + ENTER)
+        assert terminal.ended() == 0
+        kept = "".join(path.read_text() for path in desk.sessions)
+        assert "a thought" in terminal.text.rpartition("/exit")[2] + kept
+
+
 def test_up_takes_the_last_one_back_to_be_changed(desk: Desk):
     with StrictServer(Reply(call("Bash", "t1", command=UNTIL_GO)), Reply(say("the end"))) as server:
         desk.url = server.url

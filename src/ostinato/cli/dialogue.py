@@ -6,12 +6,14 @@ from typing import Final
 
 import anyio
 
+from ostinato.cli.earlier_talk import earlier_talk
 from ostinato.cli.line_signals import LineSignals
 from ostinato.cli.output import OutputClosed
 from ostinato.cli.prompt_line import Gesture, PromptLine
 from ostinato.cli.running_work import RunningWork
 from ostinato.cli.screen import Screen
 from ostinato.cli.slash_commands import KEYS, asks_for_help
+from ostinato.cli.terminal_text import terminal_text
 from ostinato.cli.transcript import Transcript
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
@@ -57,8 +59,15 @@ class Dialogue:
                 except OutputClosed:
                     is_gone = True
                 self._line.leave()
+            self._tell_unsent()
             around.cancel_scope.cancel()
         return not is_gone
+
+    def _tell_unsent(self) -> None:
+        """What was typed behind the line that ended the conversation."""
+        for typed in self._inbox:
+            if isinstance(typed, str) and typed.strip():
+                self._line.print_above(self._transcript.note(f"not sent: {terminal_text(typed)}\n"))
 
     def _typed(self, typed: str | Gesture) -> None:
         if isinstance(typed, str) and self._work.is_busy:
@@ -68,8 +77,11 @@ class Dialogue:
         self._arrived.set()
 
     async def _converse(self, first: str) -> None:
+        self._show_earlier()
         self._work.give_back_queue()  # what an earlier run of the session left
         if first.strip() and not await self._submit(first):
+            return
+        if self._is_over():
             return
         was_interrupted = False
         while self._signals.cause is None:
@@ -85,6 +97,12 @@ class Dialogue:
                     was_interrupted = False
                     if text.strip() and not await self._submit(text, is_there=self._line.leaves_typed):
                         return
+                    if self._is_over():
+                        return
+
+    def _is_over(self) -> bool:
+        """Whether leaving was asked for while it worked; what was typed in the meantime comes first."""
+        return not self._inbox and self._work.is_over()
 
     async def _next(self) -> str | Gesture:
         self._line.refresh()
@@ -137,8 +155,14 @@ class Dialogue:
             if isinstance(event, AssistantEvent):
                 self._screen.has_shown(call.id for call in event.message.tool_uses)
             if isinstance(event, Result):
+                if self._engine.session_id != event.session_id:
+                    self._show_earlier()
                 return event
         return None
+
+    def _show_earlier(self) -> None:
+        """What was said before in the session that is open now."""
+        self._line.print_above(earlier_talk(self._engine.history, self._transcript))
 
     async def _tick(self) -> None:
         while True:

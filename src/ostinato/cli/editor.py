@@ -77,6 +77,7 @@ class Editor:
         self._live_text: StyleAndTextTuples = []
         self._above = ""
         self._asked: _Asked | None = None
+        self._is_leaving = False
         depth = None if has_colour else ColorDepth.DEPTH_1_BIT
         self._session: PromptSession[str] = PromptSession(
             message=[("class:mark", PROMPT)],
@@ -112,12 +113,16 @@ class Editor:
     def leaves_typed(self) -> bool:
         return False
 
+    @property
+    def has_draft(self) -> bool:
+        is_open = self._session.app.is_running
+        return bool(self._session.default_buffer.text if is_open else self._draft.text)
+
     async def run(self, take: Take) -> None:
         try:
-            while True:
-                asked = self._asked
-                if asked is not None and not asked.is_done.is_set():
-                    await self._answer(asked)
+            while not self._is_leaving:
+                if self._is_asked():
+                    await self._answer()
                     continue
                 got = await self._read()
                 if got is not None:
@@ -181,6 +186,7 @@ class Editor:
         """Ctrl-C is a key here: a signal was meant for the query that has just ended."""
 
     def leave(self) -> None:
+        self._is_leaving = True
         for session in (self._session, self._question):
             self._leave_with(session.app, EOFError())
 
@@ -192,7 +198,7 @@ class Editor:
         self._pastes.forget_old(draft.text)
         try:
             text = await self._session.prompt_async(
-                default=draft, set_exception_handler=False, handle_sigint=False
+                default=draft, pre_run=self._began, set_exception_handler=False, handle_sigint=False
             )
         except _Paused:
             self._draft = self._session.default_buffer.document
@@ -203,11 +209,28 @@ class Editor:
             return Gesture.END
         return self._pastes.expanded(text)
 
-    async def _answer(self, asked: _Asked) -> None:
+    def _is_asked(self) -> bool:
+        return self._asked is not None and not self._asked.is_done.is_set()
+
+    def _began(self) -> None:
+        """Whoever wanted the editor to end in the moment before found one that had just ended by itself."""
+        if self._is_leaving:
+            self._leave_with(self._session.app, EOFError())
+        elif self._is_asked():
+            self._leave_with(self._session.app, _Paused())
+
+    def _question_began(self) -> None:
+        if self._is_leaving or not self._is_asked():
+            self._leave_with(self._question.app, _Paused())
+
+    async def _answer(self) -> None:
+        asked = self._asked
+        if asked is None:
+            return
         before = self._typed_before()
         try:
             asked.answer = await self._question.prompt_async(
-                asked.prompt, set_exception_handler=False, handle_sigint=False
+                asked.prompt, pre_run=self._question_began, set_exception_handler=False, handle_sigint=False
             )
             self.print_above(f"{asked.prompt}{terminal_text(asked.answer)}\n")
         except (_Paused, EOFError, OSError, KeyboardInterrupt):

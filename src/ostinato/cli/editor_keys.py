@@ -31,6 +31,10 @@ class Deeds(Protocol):
         """End the running query; the text, if there is one, comes next."""
         ...
 
+    def leave_afterwards(self) -> None:
+        """End the conversation as soon as nothing works and nothing waits."""
+        ...
+
     def take_back(self) -> str | None:
         """The text that would be sent last of those that wait; it waits no longer."""
         ...
@@ -74,8 +78,8 @@ def editor_keys(deeds: Deeds, pastes: PastedTexts) -> KeyBindings:
             event.current_buffer.insert_text(pastes.inserted(text))
 
     @keys.add("c-d", filter=in_line & is_empty & is_busy)
-    def stay(_event: KeyPressEvent) -> None:
-        """Leaving is for when nothing works: Ctrl-C first."""
+    def leave_afterwards(_event: KeyPressEvent) -> None:
+        deeds.leave_afterwards()
 
     @keys.add("c-z")
     def suspend(_event: KeyPressEvent) -> None:

@@ -39,6 +39,10 @@ class PlainLines:
     def leaves_typed(self) -> bool:
         return True
 
+    @property
+    def has_draft(self) -> bool:
+        return bool(self._lines)
+
     async def run(self, take: Take) -> None:
         self._take = take
         with self._modes.line_editing():

@@ -28,6 +28,11 @@ class PromptLine(Protocol):
         """Whether what was typed stays on the screen by itself."""
         ...
 
+    @property
+    def has_draft(self) -> bool:
+        """Whether a text stands there that was not sent."""
+        ...
+
     async def run(self, take: Take) -> None:
         """Read until cancelled or until `Gesture.END`."""
         ...

@@ -41,6 +41,7 @@ class RunningWork:
         self._monotonic_s = monotonic_s
         self._attached: tuple[QueryEngine, PromptLine] | None = None
         self._started_s: float | None = None
+        self._is_last = False
 
     def attach(self, engine: QueryEngine, line: PromptLine) -> None:
         self._attached = engine, line
@@ -63,7 +64,8 @@ class RunningWork:
         return self._started_s is not None
 
     def interrupt(self) -> None:
-        """End the query; what waits goes back to the person, for it was meant for another situation."""
+        """End the query; what waits goes back to the person, for it was meant for another situation, and so was leaving."""
+        self._is_last = False
         self._signals.take(signal.SIGINT)
         self.give_back_queue()
 
@@ -81,6 +83,7 @@ class RunningWork:
         """Let the text wait for its turn; an urgent one ends the running query."""
         if self._attached is None or not text.strip():
             return
+        self._is_last = False
         engine, line = self._attached
         try:
             engine.queue.put(text, priority="now" if is_urgent else "next")
@@ -95,6 +98,17 @@ class RunningWork:
         elif self._attached is not None:
             engine, _ = self._attached
             engine.interrupt("interrupt" if len(engine.queue) else "user")
+
+    def leave_afterwards(self) -> None:
+        """Until a further text or an interrupt."""
+        self._is_last = True
+        if self._attached is not None:
+            self._attached[1].refresh()
+
+    def is_over(self) -> bool:
+        """Whether to leave now; asked once. A draft is a reason to stay."""
+        is_over, self._is_last = self._is_last, False
+        return is_over and self._attached is not None and not self._attached[1].has_draft
 
     def take_back(self) -> str | None:
         if self._attached is None:
@@ -122,6 +136,8 @@ class RunningWork:
         queued = queued_lines(waiting, width, self._paint)
         unfinished = self._transcript.live_lines(width, max(rows // 2 - len(queued) - 2, 1))
         status = f"working, {self._monotonic_s() - self._started_s:.0f} s"
-        if columns >= _WIDE_COLUMNS:
+        if self._is_last:
+            status += " · then it leaves; Ctrl-C stops and stays"
+        elif columns >= _WIDE_COLUMNS:
             status += " · Ctrl-C stops · what you type waits, Esc sends it now"
         return [*unfinished, "", *queued, self._paint(DIM, cut_to(status, width))]

@@ -66,6 +66,10 @@ class Transcript:
         """Lines of our own, after an empty one if something else stood before."""
         return self._lines("note", text)
 
+    def passing(self, text: str) -> str:
+        """The same for what need not be read."""
+        return self.note(self._paint(DIM, text))
+
     def take(self, event: Event) -> str:
         self._answer.take(event)
         match event:
@@ -126,7 +130,7 @@ class Transcript:
             case SystemEvent(message):
                 return self._text_ends() + self._system(message)
             case Tombstone():
-                return self._text_ends() + self.note(self._paint(DIM, WITHDRAWN))
+                return self._text_ends() + self.passing(WITHDRAWN)
             case AttachmentEvent(message):
                 attachment = message.attachment
                 is_typed = isinstance(attachment, QueuedCommand)
@@ -141,7 +145,7 @@ class Transcript:
     def _system(self, message: SystemMessage) -> str:
         """What a command answered is shown as it is, everything else in passing."""
         text = terminal_text(message.text).rstrip("\n") + "\n"
-        return self.note(text if message.subtype == "local_command_output" else self._paint(DIM, text))
+        return self.note(text) if message.subtype == "local_command_output" else self.passing(text)
 
     def _said(self, text: str) -> str:
         first, *rest = terminal_text(text).split("\n")

@@ -40,7 +40,7 @@ def conversation_markdown(history: History, session_id: str) -> str:
     """Thinking and what only the model was told are left out. Control characters are written as `\\x1b` and the like."""
     parts = [f"# Conversation {session_id}"]
     speaker = ""
-    for message in _messages(history.log()):
+    for message in said_messages(history.log()):
         told = [part for part in _parts(message) if part.strip()]
         if told and _speaker(message) != speaker:
             speaker = _speaker(message)
@@ -50,7 +50,8 @@ def conversation_markdown(history: History, session_id: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", sanitise(text)) + "\n"
 
 
-def _messages(log: Iterable[Record]) -> Iterator[Message]:
+def said_messages(log: Iterable[Record]) -> Iterator[Message]:
+    """Everything that was said, whatever the model sees of it now; what was taken back is not among it."""
     log = list(log)
     undone = {record.target for record in log if isinstance(record, Undo)}
     gone = {
