@@ -8,7 +8,7 @@ import click
 
 from ostinato.cli.debug_request import without_bare_debug
 from ostinato.cli.duration import DurationType
-from ostinato.cli.flags import Flags, OutputFormat
+from ostinato.cli.output_format import OutputFormat
 from ostinato.cli.standard_streams import is_terminal, say
 from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
 from ostinato.option_values import EFFORTS, PERMISSION_MODES, ThinkingWish
@@ -192,6 +192,8 @@ def main(*, no_session_persistence: bool, **given: Any) -> int:
 
     A prompt that begins with `-` goes after `--`.
     """
+    from ostinato.cli.flags import Flags  # ruff: ignore[import-outside-top-level] - help and version say less
+
     flags = Flags(keep_session=not no_session_persistence, **given)
     if not flags.is_print and is_terminal(0) and is_terminal(1):
         from ostinato.cli.line_mode import converse  # ruff: ignore[import-outside-top-level] - the editor loads only for a conversation

@@ -1,16 +1,14 @@
 """What a user can say on the command line, as one value."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+import msgspec
+
+from ostinato.cli.output_format import OutputFormat
 from ostinato.option_values import Effort, PermissionMode, ThinkingWish
 
-OutputFormat = Literal["text", "json", "stream-json"]
 
-
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(msgspec.Struct, frozen=True):
     """What the user typed, one field a flag; names as in the help."""
 
     prompt: str | None = None

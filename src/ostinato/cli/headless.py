@@ -10,10 +10,11 @@ import msgspec
 
 from ostinato.cli.call_record import CallRecord
 from ostinato.cli.exit_codes import FAILED, ended_code
-from ostinato.cli.flags import Flags, OutputFormat
+from ostinato.cli.flags import Flags
 from ostinato.cli.json_output import JsonOutput, StreamJsonOutput
 from ostinato.cli.live import LiveView
 from ostinato.cli.output import Output, OutputClosed
+from ostinato.cli.output_format import OutputFormat
 from ostinato.cli.shown import Renderer, Shown
 from ostinato.cli.signals import Interruption
 from ostinato.cli.text_output import TextOutput

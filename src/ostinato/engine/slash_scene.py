@@ -4,9 +4,10 @@ A prompt that is neither a command nor a shell line loads nothing of what answer
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.configuration import Configuration
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from ostinato.engine.slash.scene import SettingsInForce, SlashScene
 
 
-@dataclass(frozen=True, slots=True)
-class SlashGround:
+class SlashGround(msgspec.Struct, frozen=True):
     """What commands look at and an engine does not show. The calls give what holds at that moment.
 
     `runs_shell_lines`: what begins with `!` is the user's own command.

@@ -12,14 +12,14 @@ MAX_TARGET_TOKENS: Final = 10**12
 
 _SCALE: Final = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 _SHORT: Final = r"\+(\d{1,12}(?:\.\d{1,6})?)\s?([kmb])"
-_AT_START: Final = re.compile(rf"\s*({_SHORT})(?!\w)", re.IGNORECASE)
-_AT_END: Final = re.compile(rf"(?<=\s)({_SHORT})\s*[.!?]?\s*\Z", re.IGNORECASE)
-_IN_WORDS: Final = re.compile(
-    r"(?<!\bnot )(?<!n't )(?<!\bnever )\b"
+_AT_START: Final = rf"(?i)\s*({_SHORT})(?!\w)"
+_AT_END: Final = rf"(?i)(?<=\s)({_SHORT})\s*[.!?]?\s*\Z"
+_IN_WORDS: Final = (
+    r"(?i)(?<!\bnot )(?<!n't )(?<!\bnever )\b"
     r"((?:use|spend)\s+(?:about\s+|around\s+|at\s+least\s+)?"
-    r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)\s?([kmb]?)\s+(?:output\s+|more\s+)?tokens?)\b",
-    re.IGNORECASE,
+    r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)\s?([kmb]?)\s+(?:output\s+|more\s+)?tokens?)\b"
 )
+"""Texts, compiled when a first prompt looks as if it named a target."""
 
 REMINDER: Final = (
     "The user set a token target for this task: {tokens:,} output tokens. Take it as a floor to work toward, not as a limit: "
@@ -38,7 +38,9 @@ class TargetMatch(msgspec.Struct, frozen=True):
 
 def target_matches(prompt: str) -> tuple[TargetMatch, ...]:
     """Every target in the prompt, in the order in which they count: the first is the one that holds."""
-    found = [_AT_START.match(prompt), _AT_END.search(prompt), *_IN_WORDS.finditer(prompt)]
+    if "+" not in prompt and "token" not in prompt.lower():
+        return ()
+    found = [re.match(_AT_START, prompt), re.search(_AT_END, prompt), *re.finditer(_IN_WORDS, prompt)]
     matches = [_read(match) for match in found if match is not None]
     return tuple(dict.fromkeys(one for one in matches if 0 < one.tokens <= MAX_TARGET_TOKENS))
 
