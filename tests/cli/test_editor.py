@@ -147,7 +147,8 @@ async def test_a_question_that_is_put_between_two_texts_is_put():
 
             def take(typed: str | Gesture) -> None:
                 desk.taken.append(typed)
-                tasks.start_soon(ask)
+                if typed == "one":
+                    tasks.start_soon(ask)
 
             tasks.start_soon(desk.editor.run, take)
             desk.keys.send_text("one\r")
@@ -159,6 +160,27 @@ async def test_a_question_that_is_put_between_two_texts_is_put():
                     await anyio.lowlevel.checkpoint()
             assert answers == ["y"]
             desk.editor.leave()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_question_to_somebody_who_left_gets_no_answer_and_waits_for_none(is_first: bool):
+    with a_desk() as desk, anyio.fail_after(10):
+        answers: list[str | None] = []
+
+        async def ask() -> None:
+            answers.append(await desk.editor.ask("allow? "))
+
+        async with anyio.create_task_group() as tasks:
+            if is_first:
+                tasks.start_soon(desk.editor.run, desk.taken.append)
+                tasks.start_soon(ask)
+                await anyio.wait_all_tasks_blocked()
+                desk.editor.leave()
+            else:
+                desk.keys.send_text("\x04")
+                await desk.editor.run(desk.taken.append)
+                tasks.start_soon(ask)
+        assert answers == [None]
 
 
 async def test_up_on_an_empty_line_takes_back_what_waits_and_then_goes_through_what_was_sent():

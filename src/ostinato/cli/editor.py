@@ -130,10 +130,15 @@ class Editor:
                 if got is Gesture.END:
                     return
         finally:
+            self._is_leaving = True
+            if self._asked is not None:
+                self._asked.is_done.set()  # nobody is there to answer
             self._bring_out()
             self._output.let_go()
 
     async def ask(self, prompt: str) -> str | None:
+        if self._is_leaving:
+            return None
         asked = _Asked(prompt)
         self._asked = asked
         self._leave_with(self._session.app, _Paused())
