@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 
 from ostinato.attachments.file_text import decoded
-from ostinato.attachments.image_facts import image_type, why_not_sendable
 from ostinato.attachments.mention_syntax import Mention
 from ostinato.attachments.quoted_text import quoted, shown_name
+from ostinato.image_facts import image_type, why_not_sendable
 from ostinato.messages import Image
 
 MAX_FILE_BYTES: Final = 16 << 20
@@ -85,7 +85,14 @@ def folder_content(folder: Path) -> Content:
     """The names in a folder, folders with a slash. Blocking. Raises OSError."""
     with os.scandir(folder) as entries:
         some = islice(entries, MAX_SCANNED_ENTRIES + 1)
-        return Content(listing([f"{entry.name}/" if entry.is_dir() else entry.name for entry in some]))
+        return Content(listing([f"{entry.name}/" if _is_folder(entry) else entry.name for entry in some]))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself, or to where nobody may look
+        return False
 
 
 def listing(names: Sequence[str]) -> str:

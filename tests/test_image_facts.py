@@ -3,7 +3,7 @@
 import pytest
 from tests.attachments.images import gif, jpeg, png, webp
 
-from ostinato.attachments.image_facts import MAX_IMAGE_BYTES, image_size, image_type, why_not_sendable
+from ostinato.image_facts import MAX_IMAGE_BYTES, image_size, image_type, why_not_sendable
 
 
 @pytest.mark.parametrize(
