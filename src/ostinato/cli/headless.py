@@ -11,8 +11,6 @@ import msgspec
 from ostinato.cli.call_record import CallRecord
 from ostinato.cli.exit_codes import FAILED, ended_code
 from ostinato.cli.flags import Flags
-from ostinato.cli.json_output import JsonOutput, StreamJsonOutput
-from ostinato.cli.live import LiveView
 from ostinato.cli.output import Output, OutputClosed
 from ostinato.cli.output_format import OutputFormat
 from ostinato.cli.shown import Renderer, Shown
@@ -25,7 +23,6 @@ from ostinato.engine.prompt_text import checked_prompt
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.without_model import start_engine_for
 from ostinato.events import Result
-from ostinato.protocols.stream_json import StreamedSession, StreamJson
 
 Talk = Callable[[str], None]
 
@@ -125,26 +122,38 @@ def renderer_for(scene: Scene, engine: QueryEngine, options: Options, interrupti
     resume_hint = f"go on with `ostinato --resume {setting.session_id} -p …`" if options.keep_session else ""
     match scene.output_format:
         case "text" if scene.is_verbose and scene.is_terminal:
+            from ostinato.cli.live import LiveView  # ruff: ignore[import-outside-top-level] - each form loads when it is asked for
+
             return LiveView(has_colour=scene.has_colour, monotonic_s=time.monotonic, resume_hint=resume_hint)
         case "text":
             return TextOutput(
                 is_verbose=scene.is_verbose, is_terminal=scene.is_terminal, resume_hint=resume_hint
             )
         case "json":
+            from ostinato.cli.json_output import JsonOutput  # ruff: ignore[import-outside-top-level] - as above
+
             return JsonOutput(is_verbose=scene.is_verbose, resume_hint=resume_hint)
         case "stream-json":
-            session = StreamedSession(
-                session_id=setting.session_id,
-                cwd=str(setting.workspace.cwd),
-                model=setting.model,
-                tool_names=tuple(tool.name for tool in setting.tools),
-                permission_mode=setting.permission_mode,
-                api_key_source=scene.api_key_source,
-                slash_commands=_command_names(setting.workspace.cwd),
-            )
-            stream = StreamJson(
-                session,
-                new_uuid=RandomIds().uuid,
-                include_partial_messages=scene.include_partial_messages,
-            )
-            return StreamJsonOutput(stream, lambda: interruption.cause == "terminated")
+            return _stream_output(scene, engine, interruption)
+
+
+def _stream_output(scene: Scene, engine: QueryEngine, interruption: Interruption) -> Renderer:
+    from ostinato.cli.json_output import StreamJsonOutput  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.protocols.stream_json import StreamedSession, StreamJson  # ruff: ignore[import-outside-top-level] - as above
+
+    setting = engine.setting
+    session = StreamedSession(
+        session_id=setting.session_id,
+        cwd=str(setting.workspace.cwd),
+        model=setting.model,
+        tool_names=tuple(tool.name for tool in setting.tools),
+        permission_mode=setting.permission_mode,
+        api_key_source=scene.api_key_source,
+        slash_commands=_command_names(setting.workspace.cwd),
+    )
+    stream = StreamJson(
+        session,
+        new_uuid=RandomIds().uuid,
+        include_partial_messages=scene.include_partial_messages,
+    )
+    return StreamJsonOutput(stream, lambda: interruption.cause == "terminated")

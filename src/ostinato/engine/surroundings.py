@@ -15,8 +15,6 @@ from anyio import to_thread
 from ostinato.attachments.background_ends import BackgroundEnds
 from ostinato.attachments.instruction_candidates import is_anything_there
 from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInstructions
-from ostinato.attachments.instruction_text import instructions_context
-from ostinato.attachments.load_instructions import load_instructions
 from ostinato.engine.prompt import user_context
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.journal.places import project_folder
@@ -60,11 +58,14 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
     if facts.short_prompt:
         return Surroundings(context, LoadedInstructions(), no_attachments, _no_mentions)
     places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
-    loaded = LoadedInstructions()
+    loaded, text = LoadedInstructions(), ""
     background = BackgroundEnds(workspace, sources.ids)
     if with_instructions and is_anything_there(places):
+        from ostinato.attachments.instruction_text import instructions_context  # ruff: ignore[import-outside-top-level] - only where there are instructions
+        from ostinato.attachments.load_instructions import load_instructions  # ruff: ignore[import-outside-top-level] - as above
+
         loaded = await to_thread.run_sync(load_instructions, places)
-    text = instructions_context(loaded)
+        text = instructions_context(loaded)
     return Surroundings(
         f"{context}\n\n{text}" if text else context,
         loaded,

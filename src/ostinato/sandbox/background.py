@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-import anyio.from_thread
 import anyio.lowlevel
 
 from ostinato.errors import UsageError
@@ -31,27 +30,25 @@ SLOWEST_LOOK_S: Final = 0.05
 
 
 class BackgroundProcesses:
-    """Implements the `Background` port in one folder. `group` is shared with the commands that are waited for.
+    """Implements the `Background` port. `group` is shared with the commands that are waited for.
 
     `on_end` hears of each command that ended by itself, in the event loop in which it was started.
     """
 
     def __init__(
         self,
-        cwd: Path,
         env: Mapping[str, str],
         spill_dir: Path | None,
         on_end: Callable[[BackgroundFacts], None] | None = None,
     ) -> None:
         self.group = RunGroup()
-        self._cwd = cwd
         self._env = env
         self._spill_dir = spill_dir
         self._by_id: dict[str, BackgroundProcess] = {}
         self._on_end = on_end
         self._is_closed = False
 
-    def start(self, argv: Sequence[str], *, call_id: str, command: str) -> BackgroundFacts:
+    def start(self, command: str, *, folder: Path, call_id: str) -> BackgroundFacts:
         if self._is_closed:
             raise UsageError("the conversation has ended: nothing more is started in the background")
         running = [task_id for task_id, one in self._by_id.items() if one.state == "running"]
@@ -63,7 +60,7 @@ class BackgroundProcesses:
         task_id = background_task_id(call_id)
         if task_id in self._by_id:
             raise UsageError(f"there is a background command `{task_id}` already", hint="call again")
-        child = start_child(argv, cwd=self._cwd, env=self._env, group=self.group)
+        child = start_child(("bash", "-c", command), cwd=folder, env=self._env, group=self.group)
         process = BackgroundProcess(task_id, command, child, self._spill_dir, self._teller())
         self._by_id[task_id] = process
         self._forget_oldest()
@@ -112,11 +109,13 @@ class BackgroundProcesses:
         on_end = self._on_end
         if on_end is None:
             return None
+        from anyio import from_thread  # ruff: ignore[import-outside-top-level] - loads with a first command in the background
+
         loop = anyio.lowlevel.current_token()
 
         def tell(facts: BackgroundFacts) -> None:
             with contextlib.suppress(anyio.RunFinishedError):
-                anyio.from_thread.run_sync(on_end, facts, token=loop)
+                from_thread.run_sync(on_end, facts, token=loop)
 
         return tell
 

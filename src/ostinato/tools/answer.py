@@ -13,6 +13,9 @@ LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 MAX_FAILURE_CHARACTERS: Final = 10_000
 """Semantics reference, one call: an error text keeps its first and last 5,000 characters."""
 
+MAX_CHANGE_CHARACTERS: Final = 10_000
+"""Room for the account of a change to a file, which is a line or two."""
+
 
 def valid_unicode(text: str) -> str:
     """`text` with U+FFFD in place of lone surrogates."""

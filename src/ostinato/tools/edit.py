@@ -7,9 +7,7 @@ import msgspec
 
 from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
-from ostinato.tools.edit_steps import EditStep
-from ostinato.tools.file_change import MAX_RESULT_CHARACTERS
-from ostinato.tools.file_edit import edit_file
+from ostinato.tools.answer import MAX_CHANGE_CHARACTERS
 
 PROMPT: Final = """\
 Replace exact text in a file. Read the file first in this conversation. old_string must match the file exactly (without \
@@ -44,7 +42,7 @@ def edit_tool() -> Tool:
         input_schema=SCHEMA,
         call=edit,
         access=_writes_the_file,
-        max_result_characters=MAX_RESULT_CHARACTERS,
+        max_result_characters=MAX_CHANGE_CHARACTERS,
         flat_parameters=("file_path", "old_string", "new_string"),
     )
 
@@ -55,6 +53,9 @@ def _writes_the_file(tool_input: Mapping[str, Any], workspace: Workspace) -> Acc
 
 async def edit(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
     """Apply one edit; a refused one leaves the file as it is."""
+    from ostinato.tools.edit_steps import EditStep  # ruff: ignore[import-outside-top-level] - loads with a first change
+    from ostinato.tools.file_edit import edit_file  # ruff: ignore[import-outside-top-level] - as above
+
     request = msgspec.convert(dict(tool_input), EditInput)
     step = EditStep(request.old_string, request.new_string, request.replace_all)
     return await edit_file(request.file_path, (step,), context, tool="Edit")

@@ -3,18 +3,15 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from anyio import to_thread
 
 from ostinato.errors import OstinatoError
 from ostinato.ports import SeenFile
 from ostinato.tool import ToolContext, ToolOutcome
-from ostinato.tools.answer import refusal, shown_path, success, valid_unicode
+from ostinato.tools.answer import MAX_CHANGE_CHARACTERS, refusal, shown_path, success, valid_unicode
 from ostinato.tools.file_diff import unified_diff
-
-MAX_RESULT_CHARACTERS: Final = 10_000
-"""Room for the account of a change, which is a line or two."""
 
 
 async def put_in_place(
@@ -52,7 +49,7 @@ async def create_file(path: Path, data: bytes, normal: str, context: ToolContext
     if failed is not None:
         return refusal(failed)
     display = change_display(name, "", normal)
-    return success(f"created {name}", max_characters=MAX_RESULT_CHARACTERS, display=display)
+    return success(f"created {name}", max_characters=MAX_CHANGE_CHARACTERS, display=display)
 
 
 def change_display(name: str, before: str, after: str, *, first_line: int = 1) -> Mapping[str, Any]:

@@ -9,11 +9,11 @@ import msgspec
 from anyio import to_thread
 
 from ostinato.tool import ToolContext, ToolOutcome
-from ostinato.tools.answer import refusal, shown_path, success
+from ostinato.tools.answer import MAX_CHANGE_CHARACTERS, refusal, shown_path, success
 from ostinato.tools.edit_match import NotMatched
 from ostinato.tools.edit_steps import Edited, EditStep, apply_steps, wrong_step
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
-from ostinato.tools.file_change import MAX_RESULT_CHARACTERS, change_display, create_file, put_in_place
+from ostinato.tools.file_change import change_display, create_file, put_in_place
 from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
 
@@ -58,7 +58,7 @@ async def edit_file(
     if failed is not None:
         return refusal(failed)
     account = "\n".join(f"edited {name}{account}" for account in change.accounts)
-    return success(account, max_characters=MAX_RESULT_CHARACTERS, display=change.display)
+    return success(account, max_characters=MAX_CHANGE_CHARACTERS, display=change.display)
 
 
 def _changed(

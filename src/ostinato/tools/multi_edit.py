@@ -7,9 +7,7 @@ import msgspec
 
 from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
-from ostinato.tools.edit_steps import EditStep
-from ostinato.tools.file_change import MAX_RESULT_CHARACTERS
-from ostinato.tools.file_edit import edit_file
+from ostinato.tools.answer import MAX_CHANGE_CHARACTERS
 
 PROMPT: Final = (
     "Several Edits of one file in order, each on the result of the one before; all are applied or none."
@@ -40,7 +38,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 class MultiEditInput(msgspec.Struct, frozen=True):
     file_path: str
-    edits: tuple[EditStep, ...]
+    edits: tuple[Mapping[str, Any], ...]
 
 
 def multi_edit_tool() -> Tool:
@@ -52,7 +50,7 @@ def multi_edit_tool() -> Tool:
         call=multi_edit,
         validate=_no_edits,
         access=_writes_the_file,
-        max_result_characters=MAX_RESULT_CHARACTERS,
+        max_result_characters=MAX_CHANGE_CHARACTERS,
     )
 
 
@@ -66,5 +64,9 @@ def _writes_the_file(tool_input: Mapping[str, Any], workspace: Workspace) -> Acc
 
 async def multi_edit(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
     """Apply all edits; a refused call leaves the file as it is."""
+    from ostinato.tools.edit_steps import EditStep  # ruff: ignore[import-outside-top-level] - loads with a first change
+    from ostinato.tools.file_edit import edit_file  # ruff: ignore[import-outside-top-level] - as above
+
     request = msgspec.convert(dict(tool_input), MultiEditInput)
-    return await edit_file(request.file_path, request.edits, context, tool="MultiEdit")
+    steps = msgspec.convert(request.edits, tuple[EditStep, ...])
+    return await edit_file(request.file_path, steps, context, tool="MultiEdit")
