@@ -1,6 +1,5 @@
 """The session of a conversation: a new one, or one that goes on, with an answer to every call that a crash left open."""
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -90,6 +89,8 @@ def opened_history(session: Session, first: Record) -> History:
 
 def _content_hash(path: str) -> str | None:
     """SHA-256 of the file's bytes now; empty if there is no file, None if it cannot be read."""
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except FileNotFoundError:

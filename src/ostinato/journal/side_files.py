@@ -3,7 +3,6 @@
 The file is complete before the line that names it is written, so a line never points at half a record.
 """
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Final
@@ -38,6 +37,8 @@ def side_folder(session_file: Path) -> Path:
 
 def store(session_file: Path, data: bytes) -> tuple[str, Path]:
     """Keep the bytes; returns their SHA-256 and the file that holds them. Raises OSError."""
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     digest = hashlib.sha256(data).hexdigest()
     folder = side_folder(session_file)
     target = folder / f"{digest}.json"
@@ -54,6 +55,8 @@ def store(session_file: Path, data: bytes) -> tuple[str, Path]:
 
 def load(session_file: Path, digest: str) -> bytes | None:
     """The bytes, or None if the file is missing or is not what it was."""
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     if len(digest) != 64 or not digest.isalnum():
         return None
     try:

@@ -3,7 +3,6 @@
 So a FIFO never blocks, a device is never touched, and a link put there since is not followed.
 """
 
-import hashlib
 import os
 import stat
 from dataclasses import dataclass
@@ -67,11 +66,15 @@ def require_regular(facts: os.stat_result, path: Path) -> None:
 
 def content_hash(data: bytes) -> str:
     """SHA-256 of `data`, hexadecimal."""
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     return hashlib.sha256(data).hexdigest()
 
 
 def hash_of_open_file(descriptor: int) -> str:
     """SHA-256 of all its bytes, in bounded memory."""
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     so_far, position = hashlib.sha256(), 0
     piece = memoryview(bytearray(HASHED_BYTES))
     while count := os.preadv(descriptor, [piece], position):

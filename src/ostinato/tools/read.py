@@ -1,7 +1,6 @@
 """Read: a range of a text file with line numbers, or an image; what was seen is remembered by the hash of the whole file."""
 
 import base64
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -90,6 +89,8 @@ async def read(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutco
 
 
 async def _read_image(path: Path, media_type: str, context: ToolContext) -> ToolOutcome:
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     data = await context.workspace.read_bytes(path, max_bytes=MAX_IMAGE_BYTES + 1)
     if len(data) > MAX_IMAGE_BYTES:
         return refusal(f"`{path}` is an image larger than {MAX_IMAGE_BYTES} bytes; make it smaller first")
@@ -98,6 +99,8 @@ async def _read_image(path: Path, media_type: str, context: ToolContext) -> Tool
 
 
 async def _read_text(path: Path, head: bytes, request: ReadInput, context: ToolContext) -> ToolOutcome:
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     first = max(1, request.offset)
     lines = FileLines(first, max(1, request.limit), MAX_TEXT_BYTES)
     content_hash = hashlib.sha256()
