@@ -1,7 +1,7 @@
 """A new key for a model whose server refused the old one: whoever knows keys is asked, and the adapter told."""
 
 import logging
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.options import RefreshApiKey
@@ -15,17 +15,21 @@ class TakesKey(Protocol):
     def use_key(self, api_key: str) -> None: ...
 
 
-@runtime_checkable
 class RenewsKey(Protocol):
     """A model whose key comes from a command of the settings."""
 
     async def renew_key(self) -> bool: ...
 
 
+def _renews_key(model: object) -> TypeGuard[RenewsKey]:
+    """What a runtime-checkable protocol would answer too, in many times the time; each engine asks."""
+    return callable(getattr(model, "renew_key", None))
+
+
 def key_refresher(refresh: RefreshApiKey | None, chosen: ChosenModel) -> RefreshAuth | None:
     """None where nobody knows a key, or the model wants none. A command that gave the first key gives the next one, too."""
     model = chosen.model
-    if isinstance(model, RenewsKey):
+    if _renews_key(model):
         return model.renew_key
     if refresh is None or not isinstance(model, TakesKey):
         return None

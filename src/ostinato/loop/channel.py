@@ -21,6 +21,7 @@ MAX_WAITING_PROGRESS = 256
 class Channel(Generic[T]):
     def __init__(self, capacity: int = CAPACITY_BATCHES) -> None:
         self._batches: deque[Sequence[T]] = deque()
+        self._taken = 0
         self._capacity = capacity
         self._progress = 0
         self._is_closed = False
@@ -29,7 +30,7 @@ class Channel(Generic[T]):
 
     async def send(self, batch: Sequence[T]) -> None:
         """Wait for room, then hand over the whole batch; a cancelled send has handed over nothing."""
-        while len(self._batches) - self._progress >= self._capacity:
+        while self._taken + len(self._batches) - self._progress >= self._capacity:
             if self._emptied is None:
                 self._emptied = anyio.Event()
             await self._emptied.wait()
@@ -49,23 +50,32 @@ class Channel(Generic[T]):
         self._put((last,))
 
     async def receive(self) -> Sequence[T] | None:
-        """The next batch, or None at the end."""
+        """All that waits, as one batch, or None at the end. Who asks for more is done with what it got before."""
+        self._taken = 0
+        self._wake_sender()
         while not self._batches:
             if self._is_closed:
                 return None
             self._filled = anyio.Event()
             await self._filled.wait()
-        batch = self._batches.popleft()
-        if isinstance(batch, _Offered):
-            self._progress -= 1
-        if self._emptied is not None:
-            self._emptied.set()
-            self._emptied = None
+        if len(self._batches) == 1:
+            batch = self._batches.popleft()
+            self._taken = 0 if isinstance(batch, _Offered) else 1
+        else:
+            batch = [item for batch in self._batches for item in batch]
+            self._taken = len(self._batches) - self._progress
+            self._batches.clear()
+        self._progress = 0
         return batch
 
     def _put(self, batch: Sequence[T]) -> None:
         self._batches.append(batch)
         self._wake_receiver()
+
+    def _wake_sender(self) -> None:
+        if self._emptied is not None:
+            self._emptied.set()
+            self._emptied = None
 
     def _wake_receiver(self) -> None:
         if self._filled is not None:

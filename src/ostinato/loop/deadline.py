@@ -1,22 +1,12 @@
 """The time limit of a query: when it is over, everything that runs for the query is told to stop, and the query ends in order."""
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import anyio
 
 from ostinato.loop.budget import Budget
 from ostinato.ports import Abort, Clock
-
-
-@contextmanager
-def counted(budget: Budget) -> Generator[None, None, None]:
-    """The time of the block counts."""
-    budget.begin()
-    try:
-        yield
-    finally:
-        budget.end()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.cancellation import must_pass
 from ostinato.loop.channel import Channel
-from ostinato.loop.deadline import counted, within_time
+from ostinato.loop.deadline import within_time
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
@@ -85,8 +85,11 @@ class Run:
         return end.terminal
 
     async def _looped(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
-        with counted(self._deps.budget):
+        self._deps.budget.begin()
+        try:
             end = await self._within_limits(ledger, notes)
+        finally:
+            self._deps.budget.end()
         self.messages = end.messages
         return end
 
