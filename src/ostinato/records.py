@@ -47,10 +47,24 @@ class Fold(Edit, frozen=True, tag="fold"):
     summary: UserMessage
 
 
+class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What every summary after this one must still hold: the prompt that began it all, the user's own words (oldest first), and
+    which files were changed and read (oldest first).
+    """
+
+    first_prompt: str = ""
+    words: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+
+
+NOTHING_CARRIED = Carried()
+
+
 class Boundary(Edit, frozen=True, tag="boundary"):
     """Everything before is the summary; the tail from `kept_from` (a uuid, or empty for no tail) stays.
 
-    `restored` follows the tail: files, plans, tasks that the model should still know.
+    `restored` follows the tail: files, plans, tasks that the model should still know. `carried` goes from summary to summary.
     """
 
     summary: UserMessage
@@ -58,6 +72,7 @@ class Boundary(Edit, frozen=True, tag="boundary"):
     restored: tuple[Message, ...] = ()
     trigger: Literal["auto", "manual", "reactive"] = "auto"
     pre_tokens: int = 0
+    carried: Carried = NOTHING_CARRIED
 
 
 class StripMedia(Edit, frozen=True, tag="strip_media"):
