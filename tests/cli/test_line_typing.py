@@ -298,6 +298,35 @@ def test_a_slash_offers_commands_the_projects_own_too(desk: Desk):
         terminal.sees("> /re")
 
 
+def test_a_shell_line_is_seen_while_it_runs_and_stands_there_whole_and_once_after(desk: Desk):
+    with PseudoTerminal(desk) as terminal:
+        terminal.prompted()
+        terminal.type(f"!echo on''e; echo tw''o; {UNTIL_GO}" + ENTER)
+        terminal.sees("  │ one\n  │ two\n")
+        assert "● !echo on''e" in terminal.screen.bottom
+        (desk.work / "go").touch()
+        terminal.until(lambda: terminal.is_idle)
+        assert terminal.text.count("\none\ntwo\n") == 1
+        assert "│ one" not in terminal.text
+
+
+def test_ctrl_c_ends_a_shell_line_and_what_it_printed_stays_and_is_told(desk: Desk):
+    with StrictServer(Reply(say("I see"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("!echo ha''lf; exec sleep 600" + ENTER)
+            terminal.sees("  │ half")
+            terminal.type(CTRL_C)
+            terminal.sees("(interrupted)")
+            terminal.until(lambda: terminal.is_idle)
+            assert "● !echo ha''lf; exec sleep 600: stopped\n  │ half\n" in terminal.text
+            terminal.type("and now?" + ENTER)
+            terminal.prompted(1)
+        assert "half" in sent(server, 0).partition("it had printed")[2]
+        server.assert_clean()
+
+
 def test_a_shell_line_is_run_shown_and_told_with_the_next_prompt(desk: Desk):
     with StrictServer(Reply(say("I see"))) as server:
         desk.url = server.url

@@ -87,6 +87,7 @@ async def _converse(
         shell_lines=True,
         can_use_tool=PermissionQuestion(screen, Path(options.cwd), home),
         on_notice=partial(_notice, line, transcript),
+        on_shell_output=work.shell_printed,
     )
     async with open_engine(asking) as engine:
         work.attach(engine, line)

@@ -11,12 +11,14 @@ from ostinato.cli.error_text import error_text
 from ostinato.cli.line_signals import LineSignals
 from ostinato.cli.prompt_line import PromptLine
 from ostinato.cli.queued_lines import queued_lines
+from ostinato.cli.running_shell import RunningShell
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_style import DIM, Painter, cut_to
 from ostinato.cli.terminal_text import visible
 from ostinato.cli.transcript import Transcript
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
+from ostinato.events import Event, SystemEvent, Terminal
 from ostinato.ports import Workspace
 
 _WIDE_COLUMNS: Final = 70
@@ -42,6 +44,7 @@ class RunningWork:
         self._attached: tuple[QueryEngine, PromptLine] | None = None
         self._started_s: float | None = None
         self._is_last = False
+        self._shell = RunningShell(paint, monotonic_s)
 
     def attach(self, engine: QueryEngine, line: PromptLine) -> None:
         self._attached = engine, line
@@ -123,6 +126,23 @@ class RunningWork:
         if self._attached is not None:
             self._attached[1].stop_for(self._modes.suspend_all)
 
+    def shell_printed(self, command: str, printed: str) -> None:
+        """The person's own command runs, and printed this newly."""
+        self._shell.take(command, printed)
+        if self._attached is not None:
+            self._attached[1].refresh()
+
+    def shell_ends(self, event: Event) -> str:
+        """What stays of the person's own command when its answer is not what ends it."""
+        match event:
+            case SystemEvent():
+                self._shell.over()
+            case Terminal() if self._shell.is_running:
+                return self._transcript.note(self._shell.over())
+            case _:
+                pass
+        return ""
+
     def told(self, error: OstinatoError) -> str:
         """What went wrong, as lines of the transcript."""
         return self._transcript.note(error_text(visible(error.message), visible(error.hint)))
@@ -134,7 +154,8 @@ class RunningWork:
         width = columns - 1
         waiting = self._attached[0].queue.pending() if self._attached else ()
         queued = queued_lines(waiting, width, self._paint)
-        unfinished = self._transcript.live_lines(width, max(rows // 2 - len(queued) - 2, 1))
+        room = max(rows // 2 - len(queued) - 2, 1)
+        unfinished = self._shell.live_lines(width, room) or self._transcript.live_lines(width, room)
         status = f"working, {self._monotonic_s() - self._started_s:.0f} s"
         if self._is_last:
             status += " · then it leaves; Ctrl-C stops and stays"

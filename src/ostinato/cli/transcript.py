@@ -137,7 +137,7 @@ class Transcript:
                 return self._text_ends() + self._said(attachment.prompt) if is_typed else ""
             case Terminal():
                 return self._terminal(event)
-            case Result() if event.terminal_reason is not None:
+            case Result() if event.terminal_reason is not None and event.turn_count:
                 return self._lines("note", self._paint(DIM, f"({self._cost(event)})\n"))
             case _:
                 return ""

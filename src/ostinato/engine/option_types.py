@@ -139,6 +139,7 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
     "model_overrides": _MAPPING,
     "models": (_is_mapping, "a dict from names to dicts"),
     "on_notice": (callable, "a function that takes a sentence"),
+    "on_shell_output": (callable, "a function that takes a command and what it printed"),
     "environment": (_or_none(_is_environment), "a dict from texts to texts, or None for this process's own"),
 }
 

@@ -73,6 +73,10 @@ def tells_nobody(_sentence: str) -> None:
     """For who has no use for sentences to the user."""
 
 
+def shows_nobody(_command: str, _printed: str) -> None:
+    """For who waits for the whole output of a command."""
+
+
 class Options(msgspec.Struct, frozen=True):
     """How a conversation is set up. Paths are resolved when it opens; `environment` None is this process's own.
 
@@ -93,6 +97,7 @@ class Options(msgspec.Struct, frozen=True):
     models over the network; environment variables win over them (docs/providers.md). `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is
     the user's own command, run without a question unless a rule denies it; only for where a person types it.
+    `on_shell_output` gets such a command and what it printed newly, first nothing, when it starts; it must not block.
     """
 
     cwd: str | Path = msgspec.field(default_factory=Path.cwd)
@@ -133,6 +138,7 @@ class Options(msgspec.Struct, frozen=True):
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     deadlines: Deadlines = DEFAULT_DEADLINES
     on_notice: Callable[[str], None] = tells_nobody
+    on_shell_output: Callable[[str, str], None] = shows_nobody
     environment: Mapping[str, str] | None = None
     config: QueryConfig = DEFAULT_CONFIG
 

@@ -28,7 +28,7 @@ from ostinato.errors import UsageError
 from ostinato.events import Event, ModelCost, Result
 from ostinato.history import History
 from ostinato.loop.run import SETTLE_S
-from ostinato.messages import Message, Usage
+from ostinato.messages import Message, Usage, UserMessage
 from ostinato.option_values import PermissionMode
 from ostinato.ports import Journal, ModelFacts
 from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChanged
@@ -201,7 +201,7 @@ class QueryEngine:
         self._talk.parts = replace(parts, setting=replace(parts.setting, permission_mode=mode))
         self._talk.record(SettingChanged("permission_mode", mode))
 
-    def record(self, fact: PermissionDecided) -> None:
+    def record(self, fact: PermissionDecided | UserMessage) -> None:
         """Write down what happened beside the queries. Raises JournalError."""
         self._talk.record(fact)
 

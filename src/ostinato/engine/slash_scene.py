@@ -11,6 +11,7 @@ import msgspec
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.configuration import Configuration
+from ostinato.engine.options import shows_nobody
 from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.slash.command_line import prompt_mode
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class SlashGround(msgspec.Struct, frozen=True):
     """What commands look at and an engine does not show. The calls give what holds at that moment.
 
-    `runs_shell_lines`: what begins with `!` is the user's own command.
+    `runs_shell_lines`: what begins with `!` is the user's own command; `on_shell_output` is told what it prints.
     """
 
     configuration: Configuration
@@ -36,6 +37,7 @@ class SlashGround(msgspec.Struct, frozen=True):
     with_rules: Callable[[tuple[Rule, ...]], Permissions]
     instructions: Callable[[], LoadedInstructions]
     runs_shell_lines: bool = False
+    on_shell_output: Callable[[str, str], None] = shows_nobody
 
 
 def slash_reader(engine: QueryEngine, ground: SlashGround) -> PromptReader:
@@ -46,7 +48,9 @@ def slash_reader(engine: QueryEngine, ground: SlashGround) -> PromptReader:
             case "shell":
                 from ostinato.engine.slash.own_shell_line import answer_shell_line  # ruff: ignore[import-outside-top-level] - as above
 
-                return await answer_shell_line(prompt[1:], _scene(engine, ground, abort))
+                return await answer_shell_line(
+                    prompt[1:], _scene(engine, ground, abort), ground.on_shell_output
+                )
             case "command":
                 from ostinato.engine.slash.dispatch import dispatch  # ruff: ignore[import-outside-top-level] - see the module's docstring
 

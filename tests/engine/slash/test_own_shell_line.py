@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 from msgspec.structs import replace
 
@@ -39,6 +40,53 @@ async def test_it_runs_without_a_question_and_the_model_hears_of_it_with_the_nex
     said = str(model.requests[0].messages)
     assert SCRIPT in said
     assert "made" in said
+
+
+async def test_what_it_prints_is_told_while_it_runs_and_first_that_it_has_begun(tmp_path: Path):
+    told: list[tuple[str, str]] = []
+
+    def tell(command: str, printed: str) -> None:
+        told.append((command, printed))
+        if "one" in printed:
+            (tmp_path / "go").touch()
+
+    script = "echo one; while [ ! -e go ]; do read -t 0.01 < <(:); done; echo two"
+    async with open_engine(options(tmp_path, ScriptedModel(), on_shell_output=tell)) as engine:
+        *_, result = await events_of(engine, f"!{script}")
+    assert isinstance(result, Result)
+    assert result.text == "one\ntwo\n"
+    assert told[0] == (script, "")
+    assert "".join(printed for _, printed in told) == "one\ntwo\n"
+
+
+async def test_one_that_is_interrupted_ends_and_the_model_hears_what_it_had_printed(tmp_path: Path):
+    model = ScriptedModel(Reply(say("I see")))
+
+    def stop(_command: str, printed: str) -> None:
+        if "half" in printed:
+            engine.interrupt()
+
+    given = options(tmp_path, model, on_shell_output=stop)
+    async with open_engine(given) as engine:
+        *_, result = await events_of(engine, "!echo half; exec sleep 600")
+        assert isinstance(result, Result)
+        assert result.terminal_reason == "aborted_streaming"
+        await events_of(engine, "and now?")
+    assert "by then it had printed:\\nhalf" in str(model.requests[0].messages)
+
+
+async def test_one_that_is_interrupted_before_it_began_is_no_news(tmp_path: Path):
+    model = ScriptedModel(Reply(say("I see")))
+
+    async def asked(_asked: PermissionAsked) -> None:
+        engine.interrupt()
+        await anyio.sleep_forever()
+
+    given = options(tmp_path, model, can_use_tool=asked, settings={"permissions": {"ask": ["Bash(touch:*)"]}})
+    async with open_engine(given) as engine:
+        await events_of(engine, "!touch made.txt", "and now?")
+    assert not (tmp_path / "made.txt").exists()
+    assert "touch" not in str(model.requests[0].messages)
 
 
 async def test_a_rule_that_denies_holds(tmp_path: Path):

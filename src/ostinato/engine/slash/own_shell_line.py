@@ -1,29 +1,62 @@
-"""A line behind `!`: the user's own command. What it printed is shown, and told the model with the next prompt.
+"""A line behind `!`: the user's own command. What it prints is shown, and told the model with the next prompt.
 
-Typing it is the yes to it; rules that deny or ask still hold.
+Typing it is the yes to it; rules that deny or ask still hold. One that was interrupted is told with what it had printed by then.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shell_lines import NotRun, run_shell_line
 from ostinato.engine.slash.shown_text import shown_line
+from ostinato.messages import user_prompt
 from ostinato.permissions.rules import Rule, parse_rule
 
 TIMEOUT_MS: Final = 600_000
+MAX_KEPT_CHARACTERS: Final = 10_000
+"""Of the output of a command that was interrupted: its end."""
+
 _REASON_CHARACTERS: Final = 500
+_BY_THE_PERSON: Final = frozenset({"user", "interrupt"})
 
 
-async def answer_shell_line(command: str, scene: SlashScene) -> SlashReply:
-    """Run it in the working folder; an interrupt ends it."""
+async def answer_shell_line(
+    command: str, scene: SlashScene, on_output: Callable[[str, str], None]
+) -> SlashReply:
+    """Run it in the working folder; an interrupt ends it. `on_output` gets the command and what it printed newly."""
     if not command.strip():
         return refusal("there is no command behind the `!`", hint="`!git status` runs git here")
-    ran = await run_shell_line(command, (_typed(),), scene, timeout_ms=TIMEOUT_MS)
+    so_far = _SoFar(partial(on_output, command))
+    try:
+        ran = await run_shell_line(command, (_typed(),), scene, timeout_ms=TIMEOUT_MS, on_output=so_far.take)
+    finally:
+        if so_far.has_begun and scene.abort.reason in _BY_THE_PERSON:
+            scene.record(
+                user_prompt(scene.uuid(), _told(command, so_far.text, "I stopped it; by then it had printed"))
+            )
     if isinstance(ran, NotRun):
         return refusal(f"it did not run: {shown_line(ran.reason, _REASON_CHARACTERS)}", hint=ran.hint)
-    told = f"I ran this command myself, in the working folder:\n$ {command}\nIt printed:\n{ran.text}"
-    return SlashReply(f"{ran.text}\n", for_model=told)
+    return SlashReply(f"{ran.text}\n", for_model=_told(command, ran.text, "It printed"))
+
+
+class _SoFar:
+    """What a command printed until now, at most the end of it."""
+
+    def __init__(self, pass_on: Callable[[str], None]) -> None:
+        self._pass_on = pass_on
+        self.has_begun = False
+        self.text = ""
+
+    def take(self, printed: str) -> None:
+        self.has_begun = True
+        self.text = (self.text + printed)[-MAX_KEPT_CHARACTERS:]
+        self._pass_on(printed)
+
+
+def _told(command: str, printed: str, how: str) -> str:
+    return f"I ran this command myself, in the working folder:\n$ {command}\n{how}:\n{printed or '[nothing]'}"
 
 
 def _typed() -> Rule:

@@ -11,6 +11,7 @@ from ostinato.config.trust import TrustState
 from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.events import ModelCost
 from ostinato.history import History
+from ostinato.messages import UserMessage
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import Abort, FileState, ModelFacts, Permissions, Workspace
@@ -51,6 +52,6 @@ class SlashScene:
     uuid: Callable[[], str]
     with_rules: Callable[[tuple[Rule, ...]], Permissions]
     set_model: Callable[[str], Awaitable[ModelFacts]]
-    record: Callable[[PermissionDecided], None]
+    record: Callable[[PermissionDecided | UserMessage], None]
     settings: SettingsInForce | None = None
     trust: TrustState | None = None

@@ -1,5 +1,6 @@
 """The shell lines of a command: each asked at the permission gate like a call of the model's, then run with a deadline."""
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -33,16 +34,27 @@ class NotRun(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
+def _unheard(_text: str) -> None:
+    pass
+
+
 async def run_shell_line(
-    command: str, rules: tuple[Rule, ...], scene: SlashScene, *, timeout_ms: int = TIMEOUT_MS
+    command: str,
+    rules: tuple[Rule, ...],
+    scene: SlashScene,
+    *,
+    timeout_ms: int = TIMEOUT_MS,
+    on_output: Callable[[str], None] = _unheard,
 ) -> Ran | NotRun:
-    """Ask, then run. The whole line is judged, with the arguments in it."""
+    """Ask, then run. The whole line is judged, with the arguments in it. `on_output` gets what it prints newly, first nothing,
+    when it starts.
+    """
     tool = find_tool(scene.tools, "Bash")
     if tool is None:
         return NotRun("this conversation has no Bash tool")
     outcome = await unless_aborted(
         scene.abort,
-        lambda: _asked_and_run(tool, command, rules, scene, timeout_ms),
+        lambda: _asked_and_run(tool, command, rules, scene, timeout_ms, on_output),
         otherwise=NotRun("it was interrupted"),
     )
     if isinstance(outcome, NotRun):
@@ -52,9 +64,15 @@ async def run_shell_line(
 
 
 async def _asked_and_run(
-    tool: Tool, command: str, rules: tuple[Rule, ...], scene: SlashScene, timeout_ms: int
+    tool: Tool,
+    command: str,
+    rules: tuple[Rule, ...],
+    scene: SlashScene,
+    timeout_ms: int,
+    on_output: Callable[[str], None],
 ) -> ToolOutcome | NotRun:
     call_id = scene.uuid()
+    scene.workspace.settle_shell_folder()
     given = {"command": command, "timeout": timeout_ms}
     query = PermissionQuery(tool, call_id, given, scene.workspace, scene.abort)
     answer = await scene.with_rules(rules).decide(query)
@@ -63,6 +81,7 @@ async def _asked_and_run(
     scene.record(PermissionDecided(call_id, tool.name, behaviour, reason.rule, reason.source, wanted))
     if isinstance(answer, Denied):
         return NotRun(answer.reason.text, "`/permissions` shows what is allowed")
-    context = ToolContext(call_id, scene.workspace, scene.files, scene.abort, lambda _text: None)
+    on_output("")
+    context = ToolContext(call_id, scene.workspace, scene.files, scene.abort, on_output)
     done = await tool.call(answer.updated_input or given, context)
     return ToolOutcome(done) if isinstance(done, str) else done
