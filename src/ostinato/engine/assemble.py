@@ -188,6 +188,7 @@ class _Maker:
             with_rules=self.with_rules,
             instructions=lambda: self._instructions,
             runs_shell_lines=self._options.shell_lines,
+            on_shell_output=self._options.on_shell_output,
         )
         return slash_reader(engine, ground)
 
