@@ -19,6 +19,7 @@ from ostinato.attachments.quoted_text import quoted, shown_name
 from ostinato.attachments.told import path_key, told_keys
 from ostinato.messages import Message, Reminder, attachment_message
 from ostinato.ports import Ids, SeenFile
+from ostinato.real_path import real_path
 
 SOURCE: Final = "changed_files"
 MAX_FILES: Final = 10
@@ -128,7 +129,7 @@ def look(
 
 
 def _on_disk(path: Path, before: OnDisk | None) -> OnDisk | NotRead:
-    if os.path.realpath(path) != str(path):
+    if real_path(path) != path:
         return NotRead("a link stands in its place", is_absent=True)  # who leads where was never permitted
     if before is not None:
         try:

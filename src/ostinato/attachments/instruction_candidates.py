@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ostinato.attachments.instruction_files import InstructionPlaces, Kind, Origin
+from ostinato.real_path import real_path
 
 MAX_RULE_FILES: Final = 500
 """Of one folder of rules."""
@@ -103,7 +104,7 @@ def rule_paths(folder: Path) -> list[Path]:
     seen_folders: set[str] = set()
     entries = 0
     for current, folders, files in os.walk(folder, followlinks=True):
-        real = os.path.realpath(current)
+        real = str(real_path(current))
         if real in seen_folders:
             folders.clear()
             continue

@@ -25,6 +25,7 @@ from ostinato.attachments.markdown_text import without_block_comments
 from ostinato.attachments.path_rules import PathPatterns
 from ostinato.attachments.rule_paths import read_rule
 from ostinato.home_folder import below_home
+from ostinato.real_path import real_path
 
 
 def load_instructions(places: InstructionPlaces) -> LoadedInstructions:
@@ -66,7 +67,7 @@ class _Loading:
         """Load one file and, right after it, what it imports."""
         if not os.path.lexists(candidate.path):
             return  # a link that leads nowhere or in a circle goes on, and becomes a problem
-        real = Path(os.path.realpath(candidate.path))
+        real = real_path(candidate.path)
         if real in self.seen:
             return
         if candidate.origin != "managed" and self._is_excluded(candidate.path, real):
@@ -130,7 +131,7 @@ class _Loading:
             imported = Candidate(path, "import", file.origin, file.base, file.path, file.paths, depth)
             if depth <= MAX_IMPORT_DEPTH:
                 self.add(imported)
-            elif Path(os.path.realpath(path)) not in self.seen:
+            elif real_path(path) not in self.seen:
                 reason = f"it is imported more than {MAX_IMPORT_DEPTH} files deep"
                 self._note(imported, "too_deep", reason)
 

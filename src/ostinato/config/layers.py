@@ -3,7 +3,6 @@
 Within one level our own folder wins over the other tool's.
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import msgspec
 from ostinato.config.places import PROJECT_FOLDERS, Places
 from ostinato.config.settings_text import Unreadable
 from ostinato.config.source import Level, Source
+from ostinato.real_path import real_path
 
 ListDropIns = Callable[[Path], tuple[Path, ...] | Unreadable]
 
@@ -83,4 +83,4 @@ def _once(sources: list[Source]) -> list[Source]:
 def _place(source: Source) -> str:
     """The folder is resolved, the file is not: a project's link to the user's file is still the project's doing."""
     path = source.path
-    return source.name if path is None else str(Path(os.path.realpath(path.parent)) / path.name)
+    return source.name if path is None else str(real_path(path.parent) / path.name)

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from ostinato.real_path import real_path
+
 MANAGED_FOLDERS: Final = (Path("/etc/ostinato"), Path("/etc/claude-code"))
 MANAGED_NAMES: Final = ("managed-settings.json", "managed-settings.d")
 PROJECT_FOLDERS: Final = (".ostinato", ".claude")
@@ -39,14 +41,18 @@ def find_project_root(cwd: Path, home: Path | None) -> Path:
 
     A home folder under version control is not a project for what lies below it.
     """
-    start = os.path.realpath(cwd)
+    return project_root_of(str(real_path(cwd)), home)
+
+
+def project_root_of(start: str, home: Path | None) -> Path:
+    """The same for a folder that is resolved already."""
     folder = start
     while not os.path.lexists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
         if above == folder:
             return Path(start)
         folder = above
-    is_home = home is not None and folder == os.path.realpath(home)
+    is_home = home is not None and folder == str(real_path(home))
     return Path(start if is_home else folder)
 
 

@@ -19,6 +19,7 @@ from ostinato.config.read_file import read_settings_file
 from ostinato.config.settings_text import Read, read_settings_text
 from ostinato.config.shape import is_list, is_object
 from ostinato.config.source import PROJECT_LEVELS
+from ostinato.real_path import real_path
 
 ACTING_FILES: Final = (
     *(f"{folder}/{name}" for folder in PROJECT_FOLDERS for name in ("settings.json", "settings.local.json")),
@@ -63,18 +64,15 @@ def scan_project(
     """Look at the project. `documents` and `already_read` are those of `load_settings`: trust is then bound to the very
     bytes that were read, not to what lies there a moment later.
     """
-    root = Path(os.path.realpath(places.project_root))
+    root = real_path(places.project_root)
     scan = _Scan()
     not_the_projects = _folders_of_the_user(places, root)
-    known = {
-        os.path.realpath(path.parent) + "/" + path.name: digest
-        for path, digest in (already_read or {}).items()
-    }
+    known = {real_path(path.parent) / path.name: digest for path, digest in (already_read or {}).items()}
     for name in ACTING_FILES:
         path = root / name
         if name.split("/")[0] in not_the_projects:
             continue
-        digest = known.get(os.path.realpath(path.parent) + "/" + path.name)
+        digest = known.get(real_path(path.parent) / path.name)
         if digest is not None:
             scan.digests[name] = digest
         elif os.path.lexists(path):
@@ -91,7 +89,7 @@ def scan_project(
 def _folders_of_the_user(places: Places, root: Path) -> set[str]:
     """In the home folder, what lies there is the user's own and needs no trust."""
     user = [folder for folder in (places.data_root, places.other_user_folder) if folder is not None]
-    own = {Path(os.path.realpath(folder.parent)) / folder.name for folder in user}
+    own = {real_path(folder.parent) / folder.name for folder in user}
     # a project's own link to such a folder does not make it the user's, so the last part is not resolved
     names = {name for name in PROJECT_FOLDERS if root / name in own}
     return names | {".agents"} if ".claude" in names else names
@@ -102,7 +100,7 @@ def is_unchanged(things: Things, project_root: Path, name: str) -> bool:
     digest = things.digests.get(name)
     if digest is None:
         return False
-    scan, path = _Scan(), Path(os.path.realpath(project_root)) / name
+    scan, path = _Scan(), real_path(project_root) / name
     if name in ACTING_FILES:
         scan.add_settings(name, path)
     else:
@@ -209,6 +207,6 @@ def files_named_in(text: str, root: Path) -> Iterator[str]:
         if not word or "\0" in word:
             continue
         # the name as written and where it leads: `link/../x` is not `x`, and a link may be bent
-        for path in (os.path.normpath(root / word), os.path.realpath(root / word)):
+        for path in (os.path.normpath(root / word), str(real_path(root / word))):
             if path.startswith(os.path.join(root, "")) and os.path.isfile(path):
                 yield os.path.relpath(path, root)

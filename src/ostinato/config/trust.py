@@ -16,6 +16,7 @@ from ostinato.config.read_file import read_settings_file
 from ostinato.config.save_rule import Saved
 from ostinato.config.settings_text import Unreadable
 from ostinato.config.write_file import locked_folder, swap_in
+from ostinato.real_path import real_path
 
 TRUST_FILE: Final = "trust.json"
 VERSION: Final = 1
@@ -172,7 +173,7 @@ def _changes(recorded: Mapping[str, str], things: Things) -> tuple[Change, ...]:
 
 def _read(data_root: Path, project_root: Path) -> _Record | _Unusable:
     path = _path(data_root)
-    if path.is_relative_to(os.path.realpath(project_root)):
+    if path.is_relative_to(real_path(project_root)):
         return _Unusable(
             f"the record of trust `{path}` lies in the project itself",
             "keep it outside, with `OSTINATO_HOME`",
@@ -243,11 +244,11 @@ def _write(path: Path, record: _Record, key: str, change: _EntryChange) -> None:
 
 
 def _path(data_root: Path) -> Path:
-    return Path(os.path.realpath(data_root / TRUST_FILE))
+    return real_path(data_root / TRUST_FILE)
 
 
 def _key(project_root: Path) -> str:
-    return _text(os.path.realpath(project_root))
+    return _text(str(real_path(project_root)))
 
 
 def _name(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ostinato.permissions.rule_matching import path_rule_matches, path_rule_reaches
 from ostinato.permissions.rules import Rule
+from ostinato.real_path import real_path
 
 
 def hidden_files(
@@ -20,9 +21,9 @@ def hidden_files(
     hiding = [rule for rule in rules if rule.behaviour != "allow" and rule.tool == "Read" and rule.spec]
     if not hiding:
         return None
-    folders = tuple(dict.fromkeys((cwd, Path(os.path.realpath(cwd)))))
-    homes = tuple(dict.fromkeys((home, Path(os.path.realpath(home)))))
-    below = {place for path in searched for place in (path, Path(os.path.realpath(path)))}
+    folders = tuple(dict.fromkeys((cwd, real_path(cwd))))
+    homes = tuple(dict.fromkeys((home, real_path(home))))
+    below = {place for path in searched for place in (path, real_path(path))}
     hiding = [
         rule
         for rule in hiding

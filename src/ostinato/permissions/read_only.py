@@ -212,7 +212,7 @@ def _paths_of_find(command: SimpleCommand) -> Paths | None:
         index += 1
     starts: list[str] = []
     while index < len(words) and (word := words[index]) is not None and not word.startswith(("-", "(", "!")):
-        if word[0] in "*?[":
+        if word[:1] in {"*", "?", "["}:
             return None
         starts.append(word)
         index += 1

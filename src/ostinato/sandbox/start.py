@@ -82,7 +82,7 @@ def _explain_start(argv: Sequence[str], cwd: Path, error: Exception) -> UsageErr
     program = argv[0] if argv else ""
     if not argv:
         return UsageError("no program to run: the argument list is empty")
-    if not cwd.is_dir():
+    if not os.path.isdir(cwd):
         return UsageError(f"cannot run `{program}`: no folder `{cwd}`")
     if isinstance(error, FileNotFoundError):
         return UsageError(f"no program named `{program}`", hint="is it installed, and is its folder in PATH?")

@@ -14,6 +14,7 @@ from anyio import to_thread
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.processes import ProcessResult
+from ostinato.real_path import real_path
 from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.files import read_regular_file, replace_regular_file
@@ -55,12 +56,18 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             expanded = expand_home(path, self.home)
         except UnicodeEncodeError as error:
             raise UsageError(f"a path must be valid Unicode: {path!r}") from error
-        return Path(os.path.realpath(self.cwd / expanded))
+        try:
+            return Path(os.path.realpath(self.cwd / expanded))
+        except OSError as error:  # a link that nobody may read
+            raise UsageError(f"nobody may look where `{path}` leads: {error.strerror}") from error
 
     def is_inside(self, path: Path) -> bool:
         """Whether `path` really lies in one of the roots: both sides resolved, compared by components."""
-        real = Path(os.path.realpath(self.cwd / path))
-        return any(real.is_relative_to(os.path.realpath(root)) for root in self.roots)
+        try:
+            real = Path(os.path.realpath(self.cwd / path))
+        except (OSError, ValueError):
+            return False
+        return any(real.is_relative_to(real_path(root)) for root in self.roots)
 
     async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
         """At most `max_bytes` from `offset`, to the end without a limit. `path` comes from `resolve`.

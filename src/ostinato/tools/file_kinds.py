@@ -60,8 +60,8 @@ def _guess(path: Path) -> str:
     import difflib  # ruff: ignore[import-outside-top-level] - only a misspelled name needs it
 
     parent = path.parent
-    if not parent.is_dir():
-        existing = next((folder for folder in parent.parents if folder.is_dir()), None)
+    if not os.path.isdir(parent):
+        existing = next((folder for folder in parent.parents if os.path.isdir(folder)), None)
         return f", nor does its folder; `{existing}` is the nearest folder that exists" if existing else ""
     try:
         with os.scandir(parent) as entries:

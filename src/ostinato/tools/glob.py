@@ -61,7 +61,7 @@ async def find_files(tool_input: Mapping[str, Any], context: ToolContext) -> Too
     scope = await to_thread.run_sync(search_scope, workspace, request.path, request.pattern)
     if isinstance(scope, NoScope):
         return refusal(scope.reason)
-    if scope.path.is_file():
+    if scope.is_file:
         return refusal(f"`{request.path}` is a file; give the folder to search")
     found = await run_ripgrep(("--files", *scope.type_arguments(), "--", scope.argument), workspace)
     if isinstance(found, SearchFailed):

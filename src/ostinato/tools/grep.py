@@ -123,7 +123,7 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
 
 def _may_meet_hidden(scope: SearchScope, context: ToolContext) -> bool:
     """A file that the call names was judged with the call."""
-    return context.is_hidden is not hides_nothing and not scope.path.is_file()
+    return context.is_hidden is not hides_nothing and not scope.is_file
 
 
 def _without_hidden(entries: list[Entry], context: ToolContext) -> list[Entry]:

