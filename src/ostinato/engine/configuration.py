@@ -12,7 +12,7 @@ import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
-from ostinato.config.places import LOCAL_FILE, Places, find_project_root, is_anything_there
+from ostinato.config.places import LOCAL_FILE, Places, is_anything_there, project_root_of
 from ostinato.engine.gate import RuleKeeper
 from ostinato.engine.option_types import shown
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options, SettingsRead
@@ -20,6 +20,7 @@ from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
 from ostinato.permissions.rules import Rule, parse_rule
+from ostinato.real_path import real_path
 
 if TYPE_CHECKING:
     from ostinato.config.source import Sourced
@@ -33,13 +34,14 @@ MAX_TURNS_VARIABLE: Final = "OSTINATO_MAX_TURNS"
 
 class Configuration(SettingsRead, frozen=True):
     """What was read. `found` None: there is no settings file and nothing to trust. `home` and the folders of `places` come from
-    the environment the program was started with, never from settings.
+    the environment the program was started with, never from settings. `cwd` is the resolved folder that was asked about.
     """
 
     places: Places
     home: Path | None
     chosen: frozenset[str]
     found: "FoundSettings | None" = None
+    cwd: Path | None = None
 
     @property
     def is_trusted(self) -> bool:
@@ -99,10 +101,9 @@ def _bare(options: Options) -> Configuration:
     environment = started_with(options)
     home = home_of(environment)
     other = None if home is None else home / ".claude"
-    places = Places(
-        find_project_root(expand_home(str(options.cwd), home), home), data_root(environment), other
-    )
-    return Configuration(places, home, _chosen(options))
+    cwd = real_path(expand_home(str(options.cwd), home))
+    places = Places(project_root_of(str(cwd), home), data_root(environment), other)
+    return Configuration(places, home, _chosen(options), cwd=cwd)
 
 
 def _is_anything_there(options: Options, configuration: Configuration) -> bool:
