@@ -33,8 +33,8 @@ class Abort(Protocol):
 class Background(Protocol):
     """Commands that run on while the conversation does. They end with it at the latest."""
 
-    def start(self, argv: Sequence[str], *, call_id: str, command: str) -> BackgroundFacts:
-        """Returns once it runs. Raises UsageError when it cannot be started, and when too many run already."""
+    def start(self, command: str, *, folder: Path, call_id: str) -> BackgroundFacts:
+        """A line of bash; returns once it runs. Raises UsageError when it cannot be started, and when too many run already."""
         ...
 
     def all(self) -> Sequence[BackgroundFacts]:
@@ -74,6 +74,15 @@ class Workspace(Protocol):
         """The folders the agent works in, resolved; `cwd` is inside the first."""
         ...
 
+    @property
+    def shell_folder(self) -> Path:
+        """Where the shell commands of this round start: `cwd`, or where one of an earlier round went with `cd`."""
+        ...
+
+    def settle_shell_folder(self) -> None:
+        """A round of calls is over: what its commands did with `cd` counts from here on."""
+        ...
+
     def resolve(self, path: str) -> Path:
         """Absolute, symlinks resolved. Raises UsageError for what cannot be a path."""
         ...
@@ -105,6 +114,17 @@ class Workspace(Protocol):
         on_output: Callable[[str], None] | None = None,
     ) -> ProcessResult:
         """A child in `cwd` with its whole tree; ended on timeout and on cancellation."""
+        ...
+
+    async def run_shell(
+        self,
+        command: str,
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        """The same for a line of bash, in `shell_folder`."""
         ...
 
 

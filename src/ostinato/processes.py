@@ -1,6 +1,5 @@
 """What became of a child process: data only; `sandbox/` starts and ends them."""
 
-import hashlib
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +11,7 @@ class ProcessResult(msgspec.Struct, frozen=True):
 
     `exit_code` is None when we killed it. `output` is head and tail of what it wrote with a marked gap; `stderr` is
     filled only when asked for apart. `spill_path` keeps the whole output when it was cut. Durations are in seconds of a
-    monotonic clock.
+    monotonic clock. `folder_note` says, of a shell, what became of the folder in which commands start.
     """
 
     exit_code: int | None
@@ -22,6 +21,7 @@ class ProcessResult(msgspec.Struct, frozen=True):
     spill_path: Path | None
     timed_out: bool
     duration_s: float
+    folder_note: str = ""
 
 
 BackgroundState = Literal["running", "exited", "stopped"]
@@ -55,4 +55,6 @@ class BackgroundOutput(msgspec.Struct, frozen=True):
 
 def background_task_id(call_id: str) -> str:
     """What the command that this call starts is called; a replay and a resumed conversation come to the same."""
+    import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
     return f"bash_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:8]}"

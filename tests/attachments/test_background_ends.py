@@ -34,7 +34,7 @@ class Background:
     def all(self) -> Sequence[BackgroundFacts]:
         return self.facts
 
-    def start(self, argv: Sequence[str], *, call_id: str, command: str) -> BackgroundFacts:
+    def start(self, command: str, *, folder: Path, call_id: str) -> BackgroundFacts:
         raise NotImplementedError
 
     def read(self, task_id: str, *, offset: int | None, max_bytes: int) -> BackgroundOutput:

@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import anyio
@@ -26,24 +26,36 @@ def environment() -> dict[str, str]:
     return child_environment(os.environ) | {"OSTINATO_TEST": os.urandom(8).hex()}
 
 
+class Here(BackgroundProcesses):
+    """Everything starts in one folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: dict[str, str],
+        spill_dir: Path | None,
+        on_end: Callable[[BackgroundFacts], None] | None = None,
+    ) -> None:
+        super().__init__(environment, spill_dir, on_end)
+        self.folder = folder
+
+
 @pytest.fixture
-async def background(
-    tmp_path: Path, environment: dict[str, str]
-) -> AsyncGenerator[BackgroundProcesses, None]:
-    processes = BackgroundProcesses(tmp_path, environment, tmp_path / "spill")
+async def background(tmp_path: Path, environment: dict[str, str]) -> AsyncGenerator[Here, None]:
+    processes = Here(tmp_path, environment, tmp_path / "spill")
     yield processes
     await processes.aclose()
 
 
-def start(background: BackgroundProcesses, script: str, call_id: str = "call") -> str:
-    return background.start(("bash", "-c", script), call_id=call_id, command=script).task_id
+def start(background: Here, script: str, call_id: str = "call") -> str:
+    return background.start(script, folder=background.folder, call_id=call_id).task_id
 
 
-def facts_of(background: BackgroundProcesses, task_id: str) -> BackgroundFacts:
+def facts_of(background: Here, task_id: str) -> BackgroundFacts:
     return next(facts for facts in background.all() if facts.task_id == task_id)
 
 
-async def text_until(background: BackgroundProcesses, task_id: str, wanted: str) -> str:
+async def text_until(background: Here, task_id: str, wanted: str) -> str:
     """What readings without an offset give, until it holds the wanted text."""
     text = ""
     with anyio.fail_after(10):
@@ -53,9 +65,7 @@ async def text_until(background: BackgroundProcesses, task_id: str, wanted: str)
     return text
 
 
-async def test_output_can_be_read_while_it_runs_each_part_once(
-    background: BackgroundProcesses, tmp_path: Path
-):
+async def test_output_can_be_read_while_it_runs_each_part_once(background: Here, tmp_path: Path):
     task_id = start(background, "echo one; while ! test -e go; do sleep 0.01; done; echo two; sleep 60")
     assert await text_until(background, task_id, "one\n") == "one\n"
     assert background.read(task_id, offset=None, max_bytes=100).text == ""
@@ -66,7 +76,7 @@ async def test_output_can_be_read_while_it_runs_each_part_once(
     assert facts_of(background, task_id).state == "running"
 
 
-async def test_an_end_of_its_own_is_known_with_its_code_and_all_output(background: BackgroundProcesses):
+async def test_an_end_of_its_own_is_known_with_its_code_and_all_output(background: Here):
     task_id = start(background, "echo done; exit 3")
     await background.wait(task_id, 10)
     facts = facts_of(background, task_id)
@@ -78,7 +88,7 @@ async def test_an_end_of_its_own_is_known_with_its_code_and_all_output(backgroun
     assert facts_of(background, task_id).is_end_known
 
 
-async def test_a_wait_has_an_end(background: BackgroundProcesses):
+async def test_a_wait_has_an_end(background: Here):
     task_id = start(background, "sleep 60")
     with anyio.fail_after(5):
         await background.wait(task_id, 0.05)
@@ -93,9 +103,7 @@ async def test_a_wait_has_an_end(background: BackgroundProcesses):
         "trap '' TERM; (trap '' TERM; setsid sleep 98 &); while :; do sleep 1; done",
     ],
 )
-async def test_a_stop_ends_the_whole_tree(
-    background: BackgroundProcesses, environment: dict[str, str], script: str
-):
+async def test_a_stop_ends_the_whole_tree(background: Here, environment: dict[str, str], script: str):
     task_id = start(background, f"echo go; {script}")
     await text_until(background, task_id, "go")
     facts = await background.stop(task_id)
@@ -103,7 +111,7 @@ async def test_a_stop_ends_the_whole_tree(
     assert survivors(environment) == []
 
 
-async def test_a_stop_lets_it_say_goodbye_and_a_second_stop_changes_nothing(background: BackgroundProcesses):
+async def test_a_stop_lets_it_say_goodbye_and_a_second_stop_changes_nothing(background: Here):
     task_id = start(background, "trap 'echo bye; exit 0' TERM; echo go; while :; do sleep 0.01; done")
     await text_until(background, task_id, "go")
     assert (await background.stop(task_id)).state == "stopped"
@@ -114,7 +122,7 @@ async def test_a_stop_lets_it_say_goodbye_and_a_second_stop_changes_nothing(back
 async def test_closing_ends_all_and_starts_nothing_more(tmp_path: Path, environment: dict[str, str]):
     threads = threading.active_count()
     descriptors = len(os.listdir("/dev/fd"))
-    background = BackgroundProcesses(tmp_path, environment, tmp_path / "spill")
+    background = Here(tmp_path, environment, tmp_path / "spill")
     for number in range(3):
         task_id = start(background, "echo go; (setsid sleep 99 &); trap '' TERM; sleep 98", str(number))
         await text_until(background, task_id, "go")
@@ -130,7 +138,7 @@ async def test_closing_ends_all_and_starts_nothing_more(tmp_path: Path, environm
 
 
 async def test_a_cancelled_close_ends_all_the_same(tmp_path: Path, environment: dict[str, str]):
-    background = BackgroundProcesses(tmp_path, environment, None)
+    background = Here(tmp_path, environment, None)
     task_id = start(background, "trap '' TERM; echo go; while :; do sleep 1; done")
     await text_until(background, task_id, "go")
     with anyio.CancelScope() as scope:
@@ -140,7 +148,7 @@ async def test_a_cancelled_close_ends_all_the_same(tmp_path: Path, environment: 
 
 
 async def test_what_an_ended_command_left_behind_is_heard_and_ends_with_the_conversation(
-    background: BackgroundProcesses, environment: dict[str, str], tmp_path: Path
+    background: Here, environment: dict[str, str], tmp_path: Path
 ):
     task_id = start(
         background, "(while ! test -e go; do sleep 0.01; done; echo late; exec sleep 99) & echo early"
@@ -153,7 +161,7 @@ async def test_what_an_ended_command_left_behind_is_heard_and_ends_with_the_conv
     assert survivors(environment) == []
 
 
-async def test_too_many_are_refused_with_the_names_of_those_that_run(background: BackgroundProcesses):
+async def test_too_many_are_refused_with_the_names_of_those_that_run(background: Here):
     ids = [start(background, "sleep 60", str(number)) for number in range(MAX_RUNNING)]
     with pytest.raises(UsageError) as refused:
         start(background, "sleep 60", "one more")
@@ -162,7 +170,7 @@ async def test_too_many_are_refused_with_the_names_of_those_that_run(background:
     start(background, "sleep 60", "one more")
 
 
-async def test_the_oldest_ended_ones_are_forgotten(background: BackgroundProcesses):
+async def test_the_oldest_ended_ones_are_forgotten(background: Here):
     keeps = start(background, "sleep 60", "keeps")
     first = ""
     for number in range(MAX_REMEMBERED + 3):
@@ -178,9 +186,9 @@ async def test_the_oldest_ended_ones_are_forgotten(background: BackgroundProcess
         background.read(first, offset=None, max_bytes=1)
 
 
-async def test_a_program_that_is_not_there_is_said_at_once(background: BackgroundProcesses):
-    with pytest.raises(UsageError, match="no-such-program"):
-        background.start(("no-such-program",), call_id="c", command="no-such-program")
+async def test_a_folder_that_is_not_there_is_said_at_once(background: Here, tmp_path: Path):
+    with pytest.raises(UsageError, match="folder"):
+        background.start("true", folder=tmp_path / "none", call_id="c")
     assert background.all() == []
 
 
@@ -195,7 +203,7 @@ async def test_who_wants_to_know_hears_of_an_end_in_the_loop_of_the_start(
         heard.append((facts.task_id, threading.get_ident() == here))
         told.set()
 
-    background = BackgroundProcesses(tmp_path, environment, None, on_end)
+    background = Here(tmp_path, environment, None, on_end)
     stopped = start(background, "sleep 60", "stopped")
     await background.stop(stopped)
     ended = start(background, "true", "ended")
@@ -205,9 +213,7 @@ async def test_who_wants_to_know_hears_of_an_end_in_the_loop_of_the_start(
     await background.aclose()
 
 
-async def test_a_flood_costs_no_memory_and_does_not_hold_its_end_up(
-    background: BackgroundProcesses, tmp_path: Path
-):
+async def test_a_flood_costs_no_memory_and_does_not_hold_its_end_up(background: Here, tmp_path: Path):
     task_id = start(background, "head -c 50000000 /dev/zero | tr '\\0' x; echo last")
     await background.wait(task_id, 30)
     facts = facts_of(background, task_id)
@@ -215,9 +221,7 @@ async def test_a_flood_costs_no_memory_and_does_not_hold_its_end_up(
     assert background.read(task_id, offset=50_000_000, max_bytes=100).text == "last\n"
 
 
-async def test_standard_input_is_empty_and_the_pid_is_one_that_others_know(
-    background: BackgroundProcesses, tmp_path: Path
-):
+async def test_standard_input_is_empty_and_the_pid_is_one_that_others_know(background: Here, tmp_path: Path):
     task_id = start(background, "cat; echo $$ > pid; sleep 60")
     assert is_alive(await wait_for_file(tmp_path / "pid"))
     assert facts_of(background, task_id).state == "running"

@@ -24,7 +24,7 @@ needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processe
 async def folder(tmp_path: Path) -> AsyncGenerator[ToolFolder, None]:
     root = tmp_path
     environment = child_environment({"PATH": "/usr/bin:/bin"})
-    background = BackgroundProcesses(root, environment, tmp_path / "spill")
+    background = BackgroundProcesses(environment, tmp_path / "spill")
     yield ToolFolder(root, LocalWorkspace(root, (root,), environment, background=background))
     await background.aclose()
 

@@ -247,6 +247,7 @@ def call_facts(
         reads=reads,
         writes=writes,
         shell=read_command(command) if isinstance(command, str) else None,
+        shell_folder=workspace.shell_folder,
     )
     return looked_up(facts)
 

@@ -56,7 +56,8 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
     told = sources.clock.now()
     context = user_context(workspace.cwd, workspace.roots, told)
     if facts.short_prompt:
-        return Surroundings(context, LoadedInstructions(), no_attachments, _no_mentions)
+        collect, mentions = _settling(workspace, no_attachments), _no_mentions(workspace)
+        return Surroundings(context, LoadedInstructions(), collect, mentions)
     places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
     loaded, text = LoadedInstructions(), ""
     background = BackgroundEnds(workspace, sources.ids)
@@ -69,7 +70,7 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
     return Surroundings(
         f"{context}\n\n{text}" if text else context,
         loaded,
-        _collectors(sources, loaded, places, told.date(), background),
+        _settling(workspace, _collectors(sources, loaded, places, told.date(), background)),
         _mentions(sources, facts, background),
         _recall(sources),
     )
@@ -108,6 +109,7 @@ def _collectors(
 
 def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -> Mentions:
     async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+        sources.workspace.settle_shell_folder()
         ended = background.at_once(view)
         if "@" not in prompt:
             return ended
@@ -133,6 +135,20 @@ def _recall(sources: Sources) -> Prefetch | None:
     return MemoryRecall(RecallSources(folder, sources.files, sources.clock, sources.ids))
 
 
-async def _no_mentions(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
-    del prompt, view
-    return ()
+def _no_mentions(workspace: Workspace) -> Mentions:
+    async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+        del prompt, view
+        workspace.settle_shell_folder()
+        return ()
+
+    return mentioned
+
+
+def _settling(workspace: Workspace, collect: CollectAttachments) -> CollectAttachments:
+    """Collecting begins when a round of calls is over, whatever comes of it."""
+
+    async def settle_and_collect(view: Sequence[Message]) -> Sequence[Message]:
+        workspace.settle_shell_folder()
+        return await collect(view)
+
+    return settle_and_collect

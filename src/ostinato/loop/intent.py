@@ -1,6 +1,5 @@
 """A call's workspace that writes down which file it is about to replace, so that a resume can tell whether it happened."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -30,6 +29,13 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
     def roots(self) -> tuple[Path, ...]:
         return self.workspace.roots
 
+    @property
+    def shell_folder(self) -> Path:
+        return self.workspace.shell_folder
+
+    def settle_shell_folder(self) -> None:
+        self.workspace.settle_shell_folder()
+
     def resolve(self, path: str) -> Path:
         return self.workspace.resolve(path)
 
@@ -42,6 +48,8 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
     async def replace_file(
         self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
     ) -> str:
+        import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
+
         after = data_hash or hashlib.sha256(data).hexdigest()
         self.record(FileIntended(self.tool_use_id, str(path), expected or "", after))
         return await self.workspace.replace_file(path, data, expected=expected, data_hash=after)
@@ -61,4 +69,16 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
             max_output_bytes=max_output_bytes,
             separate_stderr=separate_stderr,
             on_output=on_output,
+        )
+
+    async def run_shell(
+        self,
+        command: str,
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        return await self.workspace.run_shell(
+            command, timeout_s=timeout_s, max_output_bytes=max_output_bytes, on_output=on_output
         )

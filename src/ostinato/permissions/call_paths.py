@@ -120,7 +120,7 @@ def paths_of(call: CallFacts) -> CallPaths:
     if not isinstance(call.shell, Proven):
         return CallPaths(call, ())
     text = str(call.input.get("command", ""))
-    start = Folders((call.cwd,), call.home, repository_problem=call.repository_problem)
+    start = Folders((call.start,), call.home, repository_problem=call.repository_problem)
     return CallPaths(call, effects_of(call.shell.acts(), text, start))
 
 
@@ -132,11 +132,11 @@ def git_folders(call: CallFacts) -> tuple[Path, ...]:
     if not any("git" in (word or "") for command in commands for word in command.argv):
         return ()
     text = str(call.input.get("command", ""))
-    return reached_folders(commands, text, Folders((call.cwd,), call.home)).possible
+    return reached_folders(commands, text, Folders((call.start,), call.home)).possible
 
 
 def mentioned_paths(call: CallFacts) -> frozenset[Path]:
     """Every path whose real target the decision will want to know: resolve them and set `resolved`."""
     paths = paths_of(call)
     shell = {path for effect in paths.effects for path in (*effect.mentions, *effect.kept)}
-    return frozenset({call.cwd, call.home, *paths.reads(), *paths.writes(), *shell})
+    return frozenset({call.cwd, call.start, call.home, *paths.reads(), *paths.writes(), *shell})

@@ -91,7 +91,7 @@ def report_call(call: CallFacts, policy: Policy) -> CallReport:
         _outcome(verdict),
         verdict.reason,
         _suggestions(verdict),
-        folders=(call.cwd,),
+        folders=(call.start,),
     )
     match call.shell:
         case None:
@@ -100,7 +100,7 @@ def report_call(call: CallFacts, policy: Policy) -> CallReport:
             part = PartReport(report.outcome, verdict.reason, problem=why, rules=_rules(paths, policy))
             return replace(report, unread=why, parts=(part,))
         case Proven(commands):
-            start = Folders((call.cwd,), call.home)
+            start = Folders((call.start,), call.home)
             folders = reached_folders(commands, str(call.input.get("command", "")), start).possible
             parts = tuple(_part_of_command(paths, effect, policy) for effect in paths.effects)
             return replace(report, folders=folders, parts=parts)

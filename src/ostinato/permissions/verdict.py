@@ -26,7 +26,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     missing there counts as unknown. `is_read_only` is the tool's own word and counts only for built-in tools.
     `folders` are those of the paths that are a folder now, `files` those that are something else.
     `repository_problem` says why git, in a folder it may run in, may start a program when it only looks; "" if it
-    does not.
+    does not. `shell_folder` is where a shell text starts if that is not `cwd`, on which rules are anchored.
     """
 
     tool_name: str
@@ -42,6 +42,12 @@ class CallFacts(msgspec.Struct, frozen=True):
     repository_problem: str = ""
     folders: frozenset[Path] = frozenset()
     files: frozenset[Path] = frozenset()
+    shell_folder: Path | None = None
+
+    @property
+    def start(self) -> Path:
+        """Where a shell text begins."""
+        return self.shell_folder or self.cwd
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -62,6 +62,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     stdin: bytes | None = None,
     on_output: Callable[[str], None] | None = None,
     group: RunGroup | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> ProcessResult:
     """Run `argv` (no shell) in `cwd` with `env` and this run's token, and wait for its exit.
 
@@ -79,7 +80,9 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     started_s = time.monotonic()
     spill = SpillFile(spill_dir) if spill_dir is not None else None
     output, stderr = OutputWindow(max_output_bytes, spill), OutputWindow(max_output_bytes)
-    child = start_child(argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group)
+    child = start_child(
+        argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group, pass_fds=pass_fds
+    )
     process = child.process
     run = _Run(process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
     is_done = is_own_end = False

@@ -31,6 +31,7 @@ def start_child(
     separate_stderr: bool = False,
     stdin: bytes | None = None,
     group: RunGroup | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> Child:
     """Raises UsageError when the child cannot be started.
 
@@ -68,6 +69,7 @@ def start_child(
                 stdout=write_ends[0],
                 stderr=write_ends[1] if separate_stderr else subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=tuple(pass_fds),
             )
         except (OSError, ValueError, IndexError) as error:
             raise _explain_start(argv, cwd, error) from error

@@ -6,10 +6,12 @@ owner, its links. File work runs in worker threads.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
@@ -19,6 +21,8 @@ from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.files import read_regular_file, replace_regular_file
 from ostinato.sandbox.process import run_process
+from ostinato.sandbox.run_group import RunGroup
+from ostinato.sandbox.shell_folder import ShellFolder, folder_report, may_change_folder
 
 
 def _own_environment() -> dict[str, str]:
@@ -34,7 +38,8 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
 
     `environment` is what children get; by default this process's own without its secrets. `spill_dir` is where output
     too long for a result is kept whole; without it the rest is lost. `home` is what `~` means, by default that of this process.
-    `background` holds what runs on beside the conversation, and ends with it; whoever made it closes it.
+    `background` holds what runs on beside the conversation, and ends with it; whoever made it closes it. With a `shell`
+    the folder of shell commands follows their `cd`; without, each starts in `cwd`.
     """
 
     cwd: Path
@@ -43,6 +48,15 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
     spill_dir: Path | None = None
     home: Path | None = msgspec.field(default_factory=_own_home)
     background: BackgroundProcesses | None = None
+    shell: ShellFolder | None = None
+
+    @property
+    def shell_folder(self) -> Path:
+        return self.cwd if self.shell is None else self.shell.current
+
+    def settle_shell_folder(self) -> None:
+        if self.shell is not None:
+            self.shell.settle()
 
     def resolve(self, path: str) -> Path:
         """`path` as an absolute path without `..` and without symlinks in what exists of it.
@@ -114,5 +128,40 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             separate_stderr=separate_stderr,
             stdin=stdin,
             on_output=on_output,
-            group=None if self.background is None else self.background.group,
+            group=self._group,
         )
+
+    async def run_shell(
+        self,
+        command: str,
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        """A line of bash in `shell_folder`, which it may change for the rounds to come."""
+        run = partial(
+            run_process,
+            cwd=self.shell_folder,
+            env=self.environment,
+            timeout_s=timeout_s,
+            max_output_bytes=max_output_bytes,
+            spill_dir=self.spill_dir,
+            on_output=on_output,
+            group=self._group,
+        )
+        if self.shell is None:
+            return await run(("bash", "-c", command))
+        news = self.shell.news()
+        with folder_report() as report:
+            if report is None or not may_change_folder(command):
+                result = await run(("bash", "-c", command))
+                return replace(result, folder_note=news)
+            result = await run(report.argv(command), pass_fds=(report.descriptor,))
+            folder = report.folder()
+        moved = "" if folder is None else self.shell.ended_in(folder)
+        return replace(result, folder_note="; ".join(filter(None, (news, moved))))
+
+    @property
+    def _group(self) -> RunGroup | None:
+        return None if self.background is None else self.background.group

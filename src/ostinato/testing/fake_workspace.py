@@ -43,6 +43,13 @@ class FakeWorkspace:
     def roots(self) -> tuple[Path, ...]:
         return (self._root,)
 
+    @property
+    def shell_folder(self) -> Path:
+        return self._root
+
+    def settle_shell_folder(self) -> None:
+        """Nothing here moves."""
+
     def resolve(self, path: str) -> Path:
         if not path or "\0" in path:
             raise UsageError(f"{path!r} is not a path")
@@ -79,6 +86,21 @@ class FakeWorkspace:
         if on_output is not None and result.output:
             on_output(result.output)
         return result
+
+    async def run_shell(
+        self,
+        command: str,
+        *,
+        timeout_s: float,
+        max_output_bytes: int = 30_000,
+        on_output: Callable[[str], None] | None = None,
+    ) -> ProcessResult:
+        return await self.run(
+            ("bash", "-c", command),
+            timeout_s=timeout_s,
+            max_output_bytes=max_output_bytes,
+            on_output=on_output,
+        )
 
 
 def _read(path: Path) -> bytes:

@@ -1,5 +1,6 @@
 """Bash: one shell command, with a deadline, bounded output and an honest exit code."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +16,8 @@ from ostinato.tools.exit_codes import describe_exit, is_benign
 from ostinato.tools.terminal_text import plain_text
 
 PROMPT: Final = """\
-Run a bash command and get its output and exit code. Each command starts anew in the working folder: cd and variables \
-do not last, so chain with &&. There is no terminal and nobody to answer prompts. For files use Read, Edit, Write, Glob and \
+Run a bash command and get its output and exit code. Each starts a new shell: cd lasts from your next reply on, \
+variables do not, so chain with &&. There is no terminal and nobody to answer prompts. For files use Read, Edit, Write, Glob and \
 Grep."""
 
 SCHEMA: Final[Mapping[str, Any]] = {
@@ -42,6 +43,8 @@ MAX_OUTPUT_BYTES: Final = 30_000
 MAX_RESULT_CHARACTERS: Final = 32_000
 """The output and what is said about it."""
 
+SAYS_CD: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
+
 IsReadOnlyCommand = Callable[[str], bool]
 
 
@@ -61,7 +64,9 @@ class _ReadOnly(msgspec.Struct, frozen=True):
         return self.is_read_only_command(str(tool_input["command"]))
 
     def access(self, tool_input: Mapping[str, Any], _workspace: Workspace) -> Access:
-        return NO_ACCESS if self.of_input(tool_input) else EXCLUSIVE
+        """A `cd` is exclusive too: the last one in the order of the calls is to count."""
+        is_free = self.of_input(tool_input) and not SAYS_CD.search(str(tool_input["command"]))
+        return NO_ACCESS if is_free else EXCLUSIVE
 
 
 def bash_tool(is_read_only: IsReadOnlyCommand) -> Tool:
@@ -85,8 +90,8 @@ async def run_command(tool_input: Mapping[str, Any], context: ToolContext) -> To
     if request.run_in_background:
         return _started(request.command, context)
     timeout_ms = min(max(request.timeout, 1), MAX_TIMEOUT_MS)
-    result = await context.workspace.run(
-        ("bash", "-c", valid_unicode(request.command)),
+    result = await context.workspace.run_shell(
+        valid_unicode(request.command),
         timeout_s=timeout_ms / 1000,
         max_output_bytes=MAX_OUTPUT_BYTES,
         on_output=lambda text: context.progress(valid_unicode(text)),
@@ -98,7 +103,7 @@ def _started(command: str, context: ToolContext) -> ToolOutcome:
     """Raises UsageError when it cannot be started."""
     command = valid_unicode(command)
     facts = background_of(context).start(
-        ("bash", "-c", command), call_id=context.tool_use_id, command=command
+        command, folder=context.workspace.shell_folder, call_id=context.tool_use_id
     )
     text = (
         f"[runs in the background as {facts.task_id}. TaskOutput reads what it prints, TaskStop stops it, and you are told "
@@ -116,6 +121,8 @@ def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcom
         notes.append(f"[{describe_exit(command, result.exit_code)}]")
     if result.total_bytes > MAX_OUTPUT_BYTES:
         notes.append(_size_note(result.total_bytes, result.spill_path))
+    if result.folder_note:
+        notes.append(f"[{result.folder_note}]")
     output = plain_text(result.output).rstrip("\n")
     if not output and not notes:
         notes.append("[no output]")
