@@ -1,7 +1,6 @@
 """The composition root: the only file that knows every adapter. It opens a conversation from options, or says why not."""
 
 import os
-import random
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -54,9 +53,11 @@ from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
 from ostinato.processes import BackgroundFacts
+from ostinato.real_path import real_path
 from ostinato.records import SessionStarted
 from ostinato.sandbox.background import BackgroundProcesses
-from ostinato.sandbox.environment import child_environment
+from ostinato.sandbox.environment import ChildEnvironment
+from ostinato.sandbox.shell_folder import ShellFolder
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
 from ostinato.tool import Tool, find_tool
@@ -119,7 +120,8 @@ async def _ground(options: Options) -> _Ground:
     effect = in_effect(options, configuration)
     options = effect.options
     environment = dict(started_with(options))
-    cwd, roots = _folders(options, configuration.home)
+    resolved = None if options.configuration is configuration else configuration.cwd
+    cwd, roots = _folders(options, configuration.home, resolved)
     root = configuration.places.data_root
     access = await model_access(options, effect, configuration, environment, cwd=cwd, clock=SystemClock())
     chosen = access.choose(options, data_root=root)
@@ -218,9 +220,10 @@ class _Maker:
     def begun(self, session: Session, model: ModelFacts) -> Begun:
         ground = self._ground
         spill = spill_folder(ground.data_root, ground.cwd, session)
-        children = child_environment(ground.environment)
-        background = BackgroundProcesses(ground.cwd, children, spill, self._tell_of_end)
-        workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home, background)
+        children = ChildEnvironment(ground.environment)
+        background = BackgroundProcesses(children, spill, self._tell_of_end)
+        shell = ShellFolder(ground.cwd, ground.roots)
+        workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home, background, shell)
         place = Place(session.session_id, session.journal, workspace, SeenFiles(), session.notices)
         started = SessionStarted(session.session_id, str(ground.cwd), model.id, VERSION)
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
@@ -243,7 +246,7 @@ class _Maker:
             prefetch=around.prefetch,
             mentions=around.mentions,
             budget=self._budget,
-            jitter=random.random,
+            jitter=_jitter,
             shorten=shortening.overflow,
             strip_media=shortening.media,
             after_tool=tuple(self._options.after_tool_hooks),
@@ -312,13 +315,21 @@ class _Maker:
         )
 
 
+def _jitter() -> float:
+    import random  # ruff: ignore[import-outside-top-level] - only a retry waits by chance
+
+    return random.random()
+
+
 # ------------------------------------------------------------------------------------------------ folders, rules, tools
 
 
-def _folders(options: Options, home: Path | None) -> tuple[Path, tuple[Path, ...]]:
+def _folders(options: Options, home: Path | None, cwd: Path | None) -> tuple[Path, tuple[Path, ...]]:
+    """`cwd` is the working folder, if it was resolved just now."""
     folders: list[Path] = []
     for folder in (options.cwd, *options.add_dirs):
-        real = Path(os.path.realpath(expand_home(str(folder), home)))
+        is_known = folder is options.cwd
+        real = (cwd if is_known else None) or real_path(expand_home(str(folder), home))
         if not os.path.isdir(real):
             raise UsageError(f"`{folder}` is not a folder", hint="name a folder that exists")
         if not os.access(real, os.R_OK | os.X_OK):
