@@ -193,7 +193,9 @@ def main(*, no_session_persistence: bool, **given: Any) -> int:
     A prompt that begins with `-` goes after `--`.
     """
     from ostinato.cli.flags import Flags  # ruff: ignore[import-outside-top-level] - help and version say less
+    from ostinato.cli.own_environment import hide_own_secrets  # ruff: ignore[import-outside-top-level] - as above
 
+    hide_own_secrets()
     flags = Flags(keep_session=not no_session_persistence, **given)
     if not flags.is_print and is_terminal(0) and is_terminal(1):
         from ostinato.cli.line_mode import converse  # ruff: ignore[import-outside-top-level] - the editor loads only for a conversation
