@@ -45,7 +45,7 @@ class Deeds(msgspec.Struct):
 def digest_text(messages: Sequence[Message], max_characters: int) -> str:
     """At most so many characters, whatever the messages hold. Half of them are the user's: the newest words are kept whole."""
     words = _users_words(messages, max_characters // 2)
-    deeds = _deeds(messages)
+    deeds = deeds_of(messages)
     said = _last_said(messages)
     parts = [HEAD, *_listed("Earlier account:", _earlier(messages, max_characters // 4))]
     parts += _listed("What the user said, oldest first:", *words)
@@ -99,7 +99,7 @@ def _earlier(messages: Sequence[Message], max_characters: int) -> str:
     return cut("\n\n".join(texts).removeprefix(HEAD).strip(), max_characters)
 
 
-def _deeds(messages: Sequence[Message]) -> Deeds:
+def deeds_of(messages: Sequence[Message]) -> Deeds:
     failed = {
         block.tool_use_id: block.is_error
         for message in messages

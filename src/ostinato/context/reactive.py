@@ -45,7 +45,7 @@ class ReactiveCompaction:
         view = messages.view()
         before = sum(map(message_tokens, view))
         fitting = min(before, _window(before, error, model))
-        start = _kept_start(view, int(fitting * TAIL_SHARE))
+        start = kept_start(view, int(fitting * TAIL_SHARE))
         edits = [*self._boundary(view, start, fitting, before), *self._results_cut(view[start:], fitting)]
         after = sum(map(message_tokens, messages.extend(edits)))
         return edits if after <= before * (1 - MIN_GAIN) else ()
@@ -96,7 +96,7 @@ def _window(estimated: int, error: ModelError | None, model: ModelFacts) -> int:
     return model.context_window
 
 
-def _kept_start(view: Sequence[Message], allowed: int) -> int:
+def kept_start(view: Sequence[Message], allowed: int) -> int:
     """Where the newest whole rounds begin that fit; the newest round always stays, and so does a prompt that nothing followed."""
     points = [*cut_points(view), len(view)]
     start = _last_round(view, points)

@@ -1,0 +1,59 @@
+"""Stage 5: above its threshold the conversation is summarised before the next call. Failures are counted and stop the trying; a
+conversation that fills up again at once is ended with a reason instead of being summarised for ever.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol
+
+from ostinato.context.compaction import Compacted, NotCompacted, Trigger
+from ostinato.context.stage import PassFacts
+from ostinato.history import History
+from ostinato.ports import ModelFacts
+from ostinato.records import AnyEdit
+from ostinato.window_limits import auto_compact_tokens, hard_limit_tokens
+
+MAX_FAILURES: Final = 3
+"""In a row; sessions that went on trying made hundreds of thousands of useless calls a day (semantics §24.3)."""
+
+
+class Compact(Protocol):
+    async def __call__(
+        self, messages: History, model: ModelFacts, /, *, trigger: Trigger
+    ) -> Compacted | NotCompacted: ...
+
+
+Digest = Callable[[History, ModelFacts], Awaitable[Sequence[AnyEdit]]]
+"""The way out that needs no model: the edits of a deterministic account, none if it gains nothing."""
+
+Tell = Callable[[NotCompacted], None]
+
+
+class Autocompact:
+    """`digest` is asked once the hard limit is reached and no summary can be had."""
+
+    def __init__(self, compact: Compact, digest: Digest, tell: Tell) -> None:
+        self._compact = compact
+        self._digest = digest
+        self._tell = tell
+        self._failures = 0
+
+    async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
+        if facts.used_tokens < auto_compact_tokens(facts.model):
+            return ()
+        is_full = facts.used_tokens >= hard_limit_tokens(facts.model)
+        if self._failures < MAX_FAILURES:
+            done = await self._compact(messages, facts.model, trigger="auto")
+            if isinstance(done, Compacted):
+                self._failures = 0
+                return (done.boundary,)
+            self._note(done)
+            if done.why == "aborted":
+                return ()
+        return await self._digest(messages, facts.model) if is_full else ()
+
+    def _note(self, failed: NotCompacted) -> None:
+        """Each failure is told; what was ended from outside is none."""
+        if failed.why in {"aborted", "too_little"}:
+            return
+        self._failures += 1
+        self._tell(failed)

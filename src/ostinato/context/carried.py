@@ -1,0 +1,90 @@
+"""What must outlive every summary, whatever a model writes into it: the first prompt, the user's words, the files.
+
+It is taken from the messages themselves and goes from boundary to boundary as data, so the tenth summary still holds the first
+wish.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ostinato.context.digest import cut, deeds_of, users_words
+from ostinato.history import History
+from ostinato.messages import Message
+from ostinato.normalise.token_estimate import text_tokens
+from ostinato.ports import ModelFacts
+from ostinato.records import NOTHING_CARRIED, Boundary, Carried
+
+MAX_WORDS_TOKENS: Final = 20_000
+"""Of the user's own words, newest first (semantics §24.12)."""
+
+WORDS_SHARE: Final = 0.1
+"""Of the window, where that is less."""
+
+FIRST_PROMPT_SHARE: Final = 0.25
+"""Of the room for words: the first prompt, if it would not fit among the newest."""
+
+MAX_FILES: Final = 100
+CHARACTERS_A_TOKEN: Final = 2
+
+
+def carried_before(messages: History) -> Carried:
+    """What the newest boundary in force carried; nothing if there was none."""
+    summaries = {message.uuid for message in messages}
+    for record in reversed(messages.log()):
+        if isinstance(record, Boundary) and record.summary.uuid in summaries:
+            return record.carried
+    return NOTHING_CARRIED
+
+
+def carried_on(before: Carried, gone: Sequence[Message], model: ModelFacts) -> Carried:
+    """What is carried once these messages are no longer in the view."""
+    words = [*before.words, *(said for said in map(users_words, gone) if said.strip())]
+    first = before.first_prompt or (words[0] if words else "")
+    deeds = deeds_of(gone)
+    changed = _newest((*before.changed, *deeds.changed))
+    read = tuple(path for path in _newest((*before.read, *deeds.read)) if path not in changed)
+    room = int(min(MAX_WORDS_TOKENS, WORDS_SHARE * model.context_window))
+    return Carried(_shortened(first, int(room * FIRST_PROMPT_SHARE)), _fitting(words, room), changed, read)
+
+
+def carried_text(carried: Carried) -> str:
+    """As the model reads it; empty if there is nothing."""
+    parts: list[str] = []
+    if carried.first_prompt and carried.first_prompt not in carried.words:
+        parts.append("What the user asked first, word for word:\n" + carried.first_prompt)
+    if carried.words:
+        listed = "\n\n".join(f"- {said}" for said in carried.words)
+        parts.append("What the user said, word for word, oldest first:\n" + listed)
+    parts += _files("Files that were changed:", carried.changed)
+    parts += _files("Files that were read:", carried.read)
+    return "\n\n".join(parts)
+
+
+def _files(title: str, paths: Sequence[str]) -> list[str]:
+    return ["\n".join([title, *(f"- {path}" for path in paths)])] if paths else []
+
+
+def _newest(paths: Iterable[str]) -> tuple[str, ...]:
+    """Each once, where it was named last."""
+    latest = dict.fromkeys(reversed(list(paths)))
+    return tuple(reversed(list(latest)[:MAX_FILES]))
+
+
+def _fitting(words: Sequence[str], room_tokens: int) -> tuple[str, ...]:
+    """The newest that fit, in their order; the newest of all is cut rather than left out."""
+    kept: list[str] = []
+    for said in reversed(words):
+        tokens = text_tokens(len(said.encode("utf-8", "replace")))
+        if tokens > room_tokens:
+            if not kept:
+                kept.append(_shortened(said, room_tokens))
+            break
+        room_tokens -= tokens
+        kept.append(said)
+    return tuple(reversed(kept))
+
+
+def _shortened(text: str, room_tokens: int) -> str:
+    if text_tokens(len(text.encode("utf-8", "replace"))) <= room_tokens:
+        return text
+    return cut(text, room_tokens * CHARACTERS_A_TOKEN)

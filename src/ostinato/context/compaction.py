@@ -1,0 +1,198 @@
+"""A conversation becomes a summary and its newest rounds, in one record: before it everything is as it was, after it everything is
+in place. What a model may forget is carried as data (`carried.py`); an answer that is no summary changes nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Literal, Protocol, assert_never
+
+import msgspec
+
+from ostinato.context.carried import carried_before, carried_on, carried_text
+from ostinato.context.reactive import kept_start, message_tokens
+from ostinato.context.summary_prompt import summary_in, summary_request
+from ostinato.history import History
+from ostinato.invariants import cut_points
+from ostinato.messages import Message, Text, UserMessage
+from ostinato.ports import ModelFacts
+from ostinato.records import Boundary
+
+Trigger = Literal["auto", "manual", "reactive"]
+MAX_SHRINKS: Final = 3
+"""Summary requests that were too long themselves are made shorter so often (semantics §24.7)."""
+
+SHRINK_SHARE: Final = 0.2
+MAX_TAIL_TOKENS: Final = 20_000
+TAIL_SHARE: Final = 0.1
+"""Of the window: the newest rounds that stay word for word."""
+
+MIN_GAIN: Final = 0.1
+ENDS_IT: Final = frozenset({"aborted", "over_budget", "error"})
+"""After these no other form of the request would do better."""
+
+
+HEAD: Final = (
+    "This conversation goes on from an earlier part that had to make room for new work. What follows stands in its place: context, "
+    "and no new request."
+)
+GO_ON: Final = "Go on with the work from where it stands. Do not acknowledge this account, and do not ask whether to go on."
+WHOLE: Final = "Every word of the earlier part is in {path}, if an exact detail is missing here."
+
+
+class SummaryWanted(msgspec.Struct, frozen=True):
+    """One request for a summary. `shares_prefix`: as the conversation's own next request, so that its cached beginning is used;
+    otherwise on its own, text only, without tools.
+    """
+
+    messages: Sequence[Message]
+    prompt: str
+    shares_prefix: bool
+
+
+class SummaryReply(msgspec.Struct, frozen=True):
+    """What came back. `is_cut`: it reached its output limit."""
+
+    text: str
+    is_cut: bool = False
+    called_tool: bool = False
+
+
+class SummaryFailed(msgspec.Struct, frozen=True):
+    """No reply. `excess_tokens`: by how much the request was too long, where the server said so."""
+
+    kind: Literal["too_long", "error", "aborted", "over_budget"]
+    message: str
+    excess_tokens: int | None = None
+
+
+class Summarise(Protocol):
+    async def __call__(self, wanted: SummaryWanted, /) -> SummaryReply | SummaryFailed: ...
+
+
+Restore = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
+"""What the model should still know beside the summary (files, tasks), given the messages that stay."""
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    boundary: Boundary
+    tokens_after: int
+
+
+class NotCompacted(msgspec.Struct, frozen=True):
+    """Nothing has changed. `why` names the check or failure, `message` tells a person."""
+
+    why: Literal[
+        "too_little",
+        "too_long",
+        "error",
+        "aborted",
+        "over_budget",
+        "no_summary",
+        "cut",
+        "called_tool",
+        "no_gain",
+    ]
+    message: str
+
+
+class Compaction:
+    """`whole_path`: where every word is still found, told to the model; None if nothing is kept."""
+
+    def __init__(
+        self,
+        new_uuid: Callable[[], str],
+        summarise: Summarise,
+        restore: Restore,
+        *,
+        whole_path: str | None = None,
+    ) -> None:
+        self._new_uuid = new_uuid
+        self._summarise = summarise
+        self._restore = restore
+        self._whole_path = whole_path
+
+    async def __call__(
+        self, messages: History, model: ModelFacts, *, trigger: Trigger, instructions: str = ""
+    ) -> Compacted | NotCompacted:
+        view = messages.view()
+        start = kept_start(view, int(min(MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window)))
+        if start == 0:
+            return NotCompacted(
+                "too_little", "there is nothing before the newest round that could be summarised"
+            )
+        text = await self._summary(view, summary_request(instructions))
+        if isinstance(text, NotCompacted):
+            return text
+        carried = carried_on(carried_before(messages), view[:start], model)
+        summary = self._message(text, carried_text(carried), is_alone=trigger != "manual")
+        before = sum(map(message_tokens, view))
+        kept = view[start:]
+        restored = tuple(await self._restore(kept))
+        boundary = Boundary(
+            self._new_uuid(),
+            summary,
+            kept[0].uuid if kept else "",
+            restored,
+            trigger,
+            before,
+            carried,
+        )
+        after = sum(map(message_tokens, messages.append(boundary)))
+        if after > before * (1 - MIN_GAIN):
+            return NotCompacted(
+                "no_gain",
+                f"the summary would be as long as what it stands for ({after:,} of {before:,} tokens)",
+            )
+        return Compacted(boundary, after)
+
+    def _message(self, summary: str, carried: str, *, is_alone: bool) -> UserMessage:
+        whole = WHOLE.format(path=self._whole_path) if self._whole_path else ""
+        parts = (HEAD, carried, "Summary:\n" + summary, whole, GO_ON if is_alone else "")
+        text = "\n\n".join(part for part in parts if part)
+        return UserMessage(self._new_uuid(), (Text(text),), is_meta=True, origin="summary")
+
+    async def _summary(self, view: Sequence[Message], prompt: str) -> str | NotCompacted:
+        """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long."""
+        checked = _checked(await self._summarise(SummaryWanted(view, prompt, shares_prefix=True)))
+        if isinstance(checked, str) or checked.why in ENDS_IT:
+            return checked
+        for _ in range(1 + MAX_SHRINKS):
+            reply = await self._summarise(SummaryWanted(view, prompt, shares_prefix=False))
+            checked = _checked(reply)
+            if not isinstance(reply, SummaryFailed) or reply.kind != "too_long":
+                return checked
+            shorter = _without_oldest(view, reply.excess_tokens)
+            if not shorter:
+                return checked
+            view = shorter
+        return checked
+
+
+def _checked(reply: SummaryReply | SummaryFailed) -> str | NotCompacted:
+    match reply:
+        case SummaryFailed():
+            return NotCompacted(reply.kind, reply.message)
+        case SummaryReply(called_tool=True):
+            return NotCompacted("called_tool", "the model called a tool instead of writing a summary")
+        case SummaryReply(is_cut=True):
+            return NotCompacted("cut", "the summary reached its output limit")
+        case SummaryReply():
+            text = summary_in(reply.text)
+            return text or NotCompacted("no_summary", "the model's reply holds no summary")
+        case _:
+            assert_never(reply)
+
+
+def _without_oldest(view: Sequence[Message], excess_tokens: int | None) -> Sequence[Message]:
+    """Less its oldest rounds: as many as the excess, or a fifth of them; empty if none can go."""
+    points = cut_points(view)[1:]
+    if not points:
+        return ()
+    if excess_tokens is None:
+        return view[points[max(1, int(SHRINK_SHARE * len(points))) - 1] :]
+    dropped, at = 0, 0
+    for point in points:
+        dropped += sum(map(message_tokens, view[at:point]))
+        at = point
+        if dropped >= excess_tokens:
+            break
+    return view[at:]

@@ -1,0 +1,84 @@
+"""Above the threshold a summary is made; failures stop the trying, and a full window has a way out without a model."""
+
+from collections.abc import Sequence
+
+from tests.context.talks import FACTS, history
+
+from ostinato.context.autocompact import MAX_FAILURES, Autocompact
+from ostinato.context.compaction import Compacted, NotCompacted, Trigger
+from ostinato.context.stage import PassFacts
+from ostinato.history import History
+from ostinato.messages import meta_prompt
+from ostinato.ports import ModelFacts
+from ostinato.records import AnyEdit, Boundary
+from ostinato.window_limits import auto_compact_tokens, hard_limit_tokens
+
+DONE = Compacted(Boundary("e", meta_prompt("m", "summary", origin="summary")), 10)
+DIGEST = Boundary("d", meta_prompt("n", "digest", origin="summary"))
+NONE = NotCompacted("no_summary", "nothing came")
+NEAR = PassFacts(FACTS, auto_compact_tokens(FACTS))
+FULL = PassFacts(FACTS, hard_limit_tokens(FACTS))
+
+
+class Played:
+    def __init__(self, *ends: Compacted | NotCompacted) -> None:
+        self.calls = 0
+        self._ends = ends
+
+    async def __call__(
+        self, messages: History, model: ModelFacts, /, *, trigger: Trigger
+    ) -> Compacted | NotCompacted:
+        assert trigger == "auto"
+        self.calls += 1
+        return self._ends[min(self.calls, len(self._ends)) - 1]
+
+
+async def digest(_messages: History, _model: ModelFacts) -> Sequence[AnyEdit]:
+    return (DIGEST,)
+
+
+def stage(played: Played, told: list[NotCompacted]) -> Autocompact:
+    return Autocompact(played, digest, told.append)
+
+
+async def test_it_waits_for_the_threshold():
+    played = Played(DONE)
+    below = PassFacts(FACTS, auto_compact_tokens(FACTS) - 1)
+    assert await stage(played, [])(history(), below) == ()
+    assert played.calls == 0
+    assert await stage(played, [])(history(), NEAR) == (DONE.boundary,)
+
+
+async def test_after_three_failures_in_a_row_it_asks_no_more_and_each_was_told():
+    played, told = Played(NONE), list[NotCompacted]()
+    one = stage(played, told)
+    for _ in range(10):
+        assert await one(history(), NEAR) == ()
+    assert played.calls == MAX_FAILURES
+    assert told == [NONE] * MAX_FAILURES
+
+
+async def test_a_success_forgives_earlier_failures():
+    played = Played(NONE, NONE, DONE, NONE, NONE, NONE, NONE)
+    one = stage(played, [])
+    for _ in range(10):
+        await one(history(), NEAR)
+    assert played.calls == 6
+
+
+async def test_at_the_hard_limit_an_account_is_made_without_a_model_when_no_summary_can_be_had():
+    played = Played(NONE)
+    one = stage(played, [])
+    assert await one(history(), FULL) == (DIGEST,)
+    for _ in range(5):
+        assert await one(history(), FULL) == (DIGEST,)
+    assert played.calls == MAX_FAILURES
+
+
+async def test_an_abort_is_no_failure_and_nothing_else_is_tried():
+    played, told = Played(NotCompacted("aborted", "stopped")), list[NotCompacted]()
+    one = stage(played, told)
+    for _ in range(5):
+        assert await one(history(), FULL) == ()
+    assert played.calls == 5
+    assert told == []

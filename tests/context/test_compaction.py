@@ -1,0 +1,233 @@
+"""A conversation makes room in one record; what must not be forgotten is there even when the model forgets everything."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.context.talks import FACTS, history, prose, reply, round_of
+
+from ostinato.context.compaction import (
+    Compacted,
+    Compaction,
+    NotCompacted,
+    SummaryFailed,
+    SummaryReply,
+    SummaryWanted,
+)
+from ostinato.context.pipeline import freed_tokens
+from ostinato.context.transcript import transcript_text
+from ostinato.history import History
+from ostinato.messages import Message, Reminder, attachment_message, user_prompt
+from ostinato.normalise.normaliser import Normaliser
+from ostinato.records import Undo
+from ostinato.testing import CountingIds
+
+FORGETFUL = SummaryReply(
+    "<summary>Some work was done on some files, and it went well enough so far.</summary>"
+)
+TOO_LONG = SummaryFailed("too_long", "prompt is too long")
+
+
+class Summariser:
+    """Plays its replies in order, the last one for ever, and remembers what it was asked."""
+
+    def __init__(self, *replies: SummaryReply | SummaryFailed) -> None:
+        self.asked: list[SummaryWanted] = []
+        self._replies = list(replies)
+
+    async def __call__(self, wanted: SummaryWanted, /) -> SummaryReply | SummaryFailed:
+        self.asked.append(wanted)
+        return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+
+
+async def nothing(_kept: Sequence[Message]) -> Sequence[Message]:
+    return ()
+
+
+def compaction(summariser: Summariser, **given: object) -> Compaction:
+    return Compaction(CountingIds("e").uuid, summariser, nothing, whole_path="/kept/session.jsonl")
+
+
+def work(first: int, last: int) -> list[Message]:
+    return [
+        message
+        for n in range(first, last)
+        for message in (
+            user_prompt(f"q{n}", f"Wish number {n}."),
+            *round_of(f"c{n}", prose(10_000, f"r{n}")),
+            *round_of(f"w{n}", "done", "Edit", file_path=f"src/new{n % 20}.py", old_string="a", new_string="b"),
+            reply(f"s{n}", f"Finished {n}."),
+        )
+    ]
+
+
+def long_work() -> History:
+    return history(*work(0, 20))
+
+
+def text_of(of: History) -> str:
+    return str(of.view()[0])
+
+
+async def compacted(of: History, summariser: Summariser) -> tuple[History, Compacted | NotCompacted]:
+    done = await compaction(summariser)(of, FACTS, trigger="auto")
+    return (of.append(done.boundary) if isinstance(done, Compacted) else of), done
+
+
+async def test_the_earlier_part_is_one_message_and_the_newest_rounds_stay_as_they_were():
+    before = long_work()
+    after, done = await compacted(before, Summariser(FORGETFUL))
+    assert isinstance(done, Compacted)
+    view = after.view()
+    assert view[1:] == before.view()[-len(view) + 1 :]
+    assert len(view) > 3
+    assert done.tokens_after < 0.4 * done.boundary.pre_tokens
+    Normaliser(FACTS, strict=True).request_messages(after)
+
+
+async def test_what_a_forgetful_model_leaves_out_is_there_after_one_three_and_ten_compactions():
+    of = long_work()
+    for number in range(1, 11):
+        of, done = await compacted(of, Summariser(FORGETFUL))
+        assert isinstance(done, Compacted)
+        if number in {1, 3, 10}:
+            shown = text_of(of)
+            assert "The first wish." in shown
+            assert "Wish number 2." in shown
+            assert "src/new1.py" in shown
+            assert "/kept/session.jsonl" in shown
+        of = of.extend(work(100 * number, 100 * number + 20))
+    assert sum(len(str(m)) for m in (await compacted(of, Summariser(FORGETFUL)))[0]) < 200_000
+
+
+async def test_of_many_words_of_the_user_the_newest_are_kept_whole_and_the_first_prompt_always():
+    talk = [user_prompt(f"q{n}", prose(4_000, f"wish {n}")) for n in range(60)]
+    of, _ = await compacted(history(*talk, *work(0, 12)), Summariser(FORGETFUL))
+    shown = text_of(of)
+    assert "The first wish." in shown
+    assert prose(4_000, "wish 59").splitlines()[0] in shown
+    assert "wish 0 of" not in shown
+
+
+async def test_it_can_be_undone_and_the_log_folds_to_the_same_view():
+    before = long_work()
+    after, done = await compacted(before, Summariser(FORGETFUL))
+    assert isinstance(done, Compacted)
+    assert History.fold(after.log()).view() == after.view()
+    assert after.append(Undo("u", done.boundary.edit_id)).view() == before.view()
+
+
+async def test_it_is_asked_with_the_conversations_own_prefix_first():
+    summariser, before = Summariser(FORGETFUL), long_work()
+    await compacted(before, summariser)
+    assert [wanted.shares_prefix for wanted in summariser.asked] == [True]
+    assert list(summariser.asked[0].messages) == before.view()
+
+
+@pytest.mark.parametrize(
+    "useless",
+    [SummaryReply(""), SummaryReply("<analysis>x"), SummaryReply("x" * 99, called_tool=True), TOO_LONG],
+)
+async def test_where_that_gives_none_it_is_asked_on_its_own(useless: SummaryReply | SummaryFailed):
+    summariser = Summariser(useless, FORGETFUL)
+    _, done = await compacted(long_work(), summariser)
+    assert isinstance(done, Compacted)
+    assert [wanted.shares_prefix for wanted in summariser.asked] == [True, False]
+
+
+async def test_a_request_that_is_too_long_itself_loses_its_oldest_rounds_at_most_three_times():
+    summariser = Summariser(TOO_LONG)
+    before = long_work()
+    after, done = await compacted(before, summariser)
+    assert isinstance(done, NotCompacted)
+    assert done.why == "too_long"
+    assert after is before
+    sizes = [len(wanted.messages) for wanted in summariser.asked]
+    assert len(sizes) == 5
+    assert sizes[1] > sizes[2] > sizes[3] > sizes[4] > 0
+
+
+async def test_an_excess_that_the_server_names_is_taken_off_at_once():
+    summariser = Summariser(TOO_LONG, SummaryFailed("too_long", "by 20,000", excess_tokens=20_000), FORGETFUL)
+    before = long_work()
+    await compacted(before, summariser)
+    gone = len(before.view()) - len(summariser.asked[2].messages)
+    dropped = History.empty().extend(before.view()[:gone])
+    assert 20_000 <= freed_tokens(dropped, History.empty()) < 30_000
+
+
+@pytest.mark.parametrize("kind", ["error", "aborted", "over_budget"])
+async def test_a_failed_call_changes_nothing_and_is_not_made_again(kind: str):
+    failed = SummaryFailed(
+        "error" if kind == "error" else "aborted" if kind == "aborted" else "over_budget", "no"
+    )
+    summariser, before = Summariser(failed), long_work()
+    after, done = await compacted(before, summariser)
+    assert after is before
+    assert isinstance(done, NotCompacted)
+    assert done.why == kind
+    assert len(summariser.asked) == 1
+
+
+async def test_a_summary_as_long_as_what_it_stands_for_is_refused():
+    short = history(*work(0, 2))
+    long = SummaryReply("<summary>" + prose(90_000, "words") + "</summary>")
+    _, done = await compacted(short.extend(work(5, 12)), Summariser(long))
+    assert isinstance(done, NotCompacted)
+    assert done.why == "no_gain"
+
+
+async def test_with_one_round_there_is_nothing_to_summarise_and_nobody_is_asked():
+    summariser = Summariser(FORGETFUL)
+    _, done = await compacted(history(reply("s", "hello")), summariser)
+    assert isinstance(done, NotCompacted)
+    assert done.why == "too_little"
+    assert summariser.asked == []
+
+
+async def test_what_is_restored_follows_the_newest_rounds():
+    note = attachment_message("note", Reminder("tasks", "A server is running."))
+
+    async def tasks(_kept: Sequence[Message]) -> Sequence[Message]:
+        return (note,)
+
+    done = await Compaction(CountingIds("e").uuid, Summariser(FORGETFUL), tasks)(
+        long_work(), FACTS, trigger="auto"
+    )
+    assert isinstance(done, Compacted)
+    assert long_work().append(done.boundary).view()[-1] == note
+
+
+def test_the_transcript_says_who_spoke_and_shortens_results():
+    text = transcript_text(history(*round_of("c", prose(9_000, "r")), reply("s", "Done.")).view())
+    assert "USER: The first wish." in text
+    assert 'ASSISTANT calls Read: {"file_path":"src/c.py"}' in text
+    assert "ASSISTANT: Done." in text
+    assert len(text) < 3_000
+
+
+PLANS = st.lists(
+    st.tuples(st.sampled_from(["prompt", "round", "say", "big"]), st.integers(1, 20_000)), max_size=25
+)
+
+
+@given(PLANS)
+async def test_whatever_was_said_the_result_is_legal_shorter_and_holds_the_first_wish(
+    plan: list[tuple[str, int]],
+):
+    messages: list[Message] = []
+    for n, (kind, size) in enumerate(plan):
+        if kind == "prompt":
+            messages.append(user_prompt(f"q{n}", prose(size, f"wish {n}")))
+        elif kind == "say":
+            messages.append(reply(f"s{n}", prose(size, f"said {n}")))
+        else:
+            messages += round_of(f"c{n}", prose(size * (5 if kind == "big" else 1), f"r{n}"))
+    before = history(*messages)
+    after, done = await compacted(before, Summariser(FORGETFUL))
+    Normaliser(FACTS, strict=True).request_messages(after)
+    assert "The first wish." in str(after.view())
+    assert History.fold(after.log()).view() == after.view()
+    if isinstance(done, Compacted):
+        assert freed_tokens(before, after) > 0
