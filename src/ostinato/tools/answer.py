@@ -16,6 +16,9 @@ MAX_FAILURE_CHARACTERS: Final = 10_000
 MAX_CHANGE_CHARACTERS: Final = 10_000
 """Room for the account of a change to a file, which is a line or two."""
 
+MAX_READ_CHARACTERS: Final = 400_000
+"""Room for the text that Read shows, and for its line numbers when lines are very short."""
+
 
 def valid_unicode(text: str) -> str:
     """`text` with U+FFFD in place of lone surrogates."""

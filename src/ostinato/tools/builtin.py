@@ -7,6 +7,8 @@ from ostinato.tools.bash import IsReadOnlyCommand, bash_tool
 from ostinato.tools.edit import edit_tool
 from ostinato.tools.glob import glob_tool
 from ostinato.tools.grep import grep_tool
+from ostinato.tools.multi_edit import multi_edit_tool
+from ostinato.tools.notebook_edit import notebook_edit_tool
 from ostinato.tools.read import read_tool
 from ostinato.tools.task_output import task_output_tool
 from ostinato.tools.task_stop import task_stop_tool
@@ -23,6 +25,8 @@ def builtin_tools(*, is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...
         edit_tool(),
         glob_tool(),
         grep_tool(),
+        multi_edit_tool(),
+        notebook_edit_tool(),
         read_tool(),
         task_output_tool(),
         task_stop_tool(),

@@ -1,30 +1,36 @@
 """What a path leads to, found before anything is opened: only regular files are read, and a wrong path is answered with a guess."""
 
+import contextlib
 import os
 import stat
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-IMAGE_SIGNATURES: Final = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-"""First bytes of the images that models take; WebP needs a second look."""
-
 BINARY_SIGNATURES: Final = (
     (b"%PDF-", "a PDF document"),
     (b"PK\x03\x04", "a zip archive or office document"),
     (b"\x1f\x8b", "gzip-compressed data"),
     (b"BZh", "bzip2-compressed data"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
     (b"\xfd7zXZ\x00", "xz-compressed data"),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
     (b"\x7fELF", "an ELF program or library"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O program or library"),
+    (b"\xca\xfe\xba\xbe", "a Java class or Mach-O library"),
+    (b"\0asm", "a WebAssembly module"),
+    (b"OggS", "Ogg audio or video"),
+    (b"ID3", "MP3 audio"),
+    (b"fLaC", "FLAC audio"),
+    (b"wOFF", "a font"),
+    (b"wOF2", "a font"),
     (b"SQLite format 3\x00", "an SQLite database"),
 )
 """First bytes of what is no text though it may hold no NUL early on."""
+
+KERNEL_VIEWS: Final = ("/proc", "/sys")
 
 SNIFFED_BYTES: Final = 8192
 """A NUL among the first 8 KiB means binary: the rule of git and of most search tools."""
@@ -36,16 +42,34 @@ MAX_NEIGHBOURS: Final = 2000
 def not_a_file(path: Path) -> str | None:
     """Why `path` is no regular file that exists, or None. Follows links, opens nothing, so a FIFO cannot block it."""
     try:
-        mode = path.stat().st_mode
+        facts = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return f"`{path}` does not exist{_guess(path)}"
     except OSError as error:
         return f"`{path}` cannot be looked at: {error.strerror}"
+    mode = facts.st_mode
+    if _is_kernel_view(path, facts):
+        return f"`{path}` is a view of the running system, not a file on disk; use a command"
     if stat.S_ISREG(mode):
         return None
     if stat.S_ISDIR(mode):
         return f"`{path}` is a folder, not a file; use Glob or `ls` to list it"
     return f"`{path}` is {_special_kind(mode)}, not a regular file"
+
+
+def is_kernel_view(path: Path) -> bool:
+    """Whether a resolved path is in /proc or /sys: endless, blocking, or full of other processes' secrets."""
+    with contextlib.suppress(OSError):
+        return _is_kernel_view(path, path.stat())
+    return False
+
+
+def _is_kernel_view(path: Path, facts: os.stat_result) -> bool:
+    if any(path.is_relative_to(folder) for folder in KERNEL_VIEWS):
+        return True
+    # Mounted elsewhere too, it is the same device.
+    devices = {os.stat(folder).st_dev for folder in KERNEL_VIEWS if os.path.isdir(folder)}
+    return facts.st_dev in devices - {os.stat("/").st_dev}
 
 
 def _special_kind(mode: int) -> str:
@@ -72,15 +96,6 @@ def _guess(path: Path) -> str:
     close = difflib.get_close_matches(path.name.casefold(), list(by_folded), n=3, cutoff=0.6)
     guesses = ", ".join(f"`{by_folded[name]}`" for name in close)
     return f"; did you mean {guesses} in the same folder?" if close else ""
-
-
-def image_type(head: bytes) -> str | None:
-    """The media type if the file begins like an image that models take."""
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next(
-        (media_type for signature, media_type in IMAGE_SIGNATURES if head.startswith(signature)), None
-    )
 
 
 def binary_kind(head: bytes, *, has_bom: bool) -> str | None:
