@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.cli.terminal_text import TerminalText, one_line, terminal_text, visible
+from ostinato.cli.terminal_text import TerminalText, terminal_text
 
 SEQUENCES = {
     "colour": "\x1b[31m",
@@ -75,30 +75,3 @@ def test_nothing_turns_the_text_around_it_about(mark: str):
 def test_plain_text_of_any_script_stays():
     text = "naïve ✓ 日本語 \U0001f469\u200d\U0001f4bb עברית"
     assert terminal_text(text) == text
-
-
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        "\u202e",
-        "\u2066",
-        "\u200b",
-        "\u00ad",
-        "\ufeff",
-        "\u3164",
-        "\u2800",
-        "\u00a0",
-        "\U000e0041",
-        "\x1b",
-        "\x9b",
-        "\r",
-        "\ufe0f",
-    ],
-)
-def test_what_hides_is_shown_where_a_person_decides(hidden: str):
-    assert visible(f"rm{hidden} x") == f"rm\\u{{{ord(hidden):x}}} x"
-
-
-def test_one_line_is_one_line_and_bounded():
-    assert one_line("a\nb\tc\x1b[31m", 100) == "a⏎b c\\u{1b}[31m"
-    assert one_line("x" * 500, 120) == "x" * 119 + "…"

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from ostinato.cli.debug_request import DebugRequest
-from ostinato.cli.terminal_text import visible
 from ostinato.config.shape import is_object
 from ostinato.engine.configuration import Configuration
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.secret_values import secret_values, usable_secrets, without_secrets
+from ostinato.visible_text import visible
 
 CONTENT_LOGGER: Final = "ostinato.http.content"
 """Where what is said in requests and replies is logged; silent unless it was asked for."""

@@ -17,13 +17,13 @@ from ostinato.cli.doctor.reach_checks import key_checks, model_checks, proxy_che
 from ostinato.cli.exit_codes import DONE, FAILED
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
-from ostinato.cli.terminal_text import visible
 from ostinato.engine.configuration import Configuration, in_effect, read_configuration
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import OstinatoError
 from ostinato.home_folder import NO_HOME
 from ostinato.journal.places import data_root
 from ostinato.secret_values import secret_values, without_secrets
+from ostinato.visible_text import visible
 
 MARKS: Final[Mapping[str, str]] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 

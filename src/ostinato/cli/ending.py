@@ -1,10 +1,10 @@
 """How a query that did not simply succeed is told to a person, on standard error."""
 
 from ostinato.cli.error_text import error_text
-from ostinato.cli.terminal_text import visible
 from ostinato.cli.tool_lines import denial_lines
 from ostinato.engine.answer import Answer
 from ostinato.events import LIMITS_REACHED, Terminal
+from ostinato.visible_text import visible
 
 _REASONS = {
     "max_turns": ("the turn limit was reached before the task was done", "raise `--max-turns`"),

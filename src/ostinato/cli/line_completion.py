@@ -13,9 +13,9 @@ from prompt_toolkit.document import Document
 
 from ostinato.cli.path_listing import PathListing
 from ostinato.cli.path_matching import MAX_MATCHES, matching
-from ostinato.cli.terminal_text import one_line, visible
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home
+from ostinato.visible_text import one_line, visible
 
 MAX_SCANNED_ENTRIES: Final = 2_000
 """Of a folder outside the working folder."""

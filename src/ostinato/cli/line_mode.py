@@ -30,7 +30,6 @@ from ostinato.cli.standard_streams import talk
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_outbox import TerminalOutbox
 from ostinato.cli.terminal_style import Painter
-from ostinato.cli.terminal_text import one_line, visible
 from ostinato.cli.transcript import Transcript
 from ostinato.cli.trust_question import asked_for_trust
 from ostinato.engine.assemble import open_engine
@@ -44,6 +43,7 @@ from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
 from ostinato.journal.write import is_worth_keeping
 from ostinato.version import VERSION
+from ostinato.visible_text import one_line, visible
 
 
 def converse(flags: Flags) -> int:

@@ -16,7 +16,6 @@ from ostinato.cli.doctor.check import variable
 from ostinato.cli.exit_codes import DONE
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
-from ostinato.cli.terminal_text import visible
 from ostinato.home_folder import NO_HOME
 from ostinato.journal.places import data_root
 from ostinato.ports import ModelFacts
@@ -25,6 +24,7 @@ from ostinato.providers.catalogue import ALIASES, AS_OF, MODELS
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.local_models import LOCAL_MODELS, model_path
 from ostinato.providers.reach import Unreached, served_models
+from ostinato.visible_text import visible
 
 LIST_TIMEOUT_S: Final = 5.0
 PROVIDER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {

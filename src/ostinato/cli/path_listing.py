@@ -10,9 +10,9 @@ import anyio
 from anyio import to_thread
 
 from ostinato.cli.path_matching import with_folders
-from ostinato.cli.terminal_text import visible
 from ostinato.ports import Workspace
 from ostinato.tools.ripgrep import SearchFailed, run_ripgrep
+from ostinato.visible_text import visible
 
 FRESH_S: Final = 10.0
 MAX_FILES: Final = 100_000

@@ -13,8 +13,8 @@ from ostinato.cli.early_signals import hear_early, ignore_late
 from ostinato.cli.error_text import error_text
 from ostinato.cli.exit_codes import DONE, FAILED, INTERRUPTED, USAGE, error_code
 from ostinato.cli.standard_streams import forget_output, prepare, talk
-from ostinato.cli.terminal_text import visible
 from ostinato.errors import OstinatoError
+from ostinato.visible_text import visible
 
 
 def run_program(argv: Sequence[str]) -> int:

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from ostinato.cli.terminal_text import one_line, visible
 from ostinato.engine.options import PermissionAsked
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home
+from ostinato.visible_text import one_line, visible
 
 PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
 MAX_VALUE_LINES: Final = 40

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostinato.cli.terminal_style import DIM, Painter, cut_to
-from ostinato.cli.terminal_text import one_line
 from ostinato.submissions import QueuedPrompt
+from ostinato.visible_text import one_line
 
 MAX_SHOWN: Final = 3
 _MAX_CHARACTERS: Final = 500

@@ -6,7 +6,8 @@ from typing import Final
 from rich.cells import cell_len
 
 from ostinato.cli.terminal_style import CYAN, DIM, Painter, cut_to
-from ostinato.cli.terminal_text import one_line, terminal_text
+from ostinato.cli.terminal_text import terminal_text
+from ostinato.visible_text import one_line
 
 MAX_KEPT_LINES: Final = 200
 _LINE_CHARACTERS: Final = 1_000

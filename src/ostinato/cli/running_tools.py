@@ -8,10 +8,11 @@ from rich.cells import cell_len
 
 from ostinato.cli.folded import folded
 from ostinato.cli.terminal_style import BOLD, CYAN, DIM, GREEN, RED, Painter, cut_to
-from ostinato.cli.terminal_text import TerminalText, one_line, terminal_text
+from ostinato.cli.terminal_text import TerminalText, terminal_text
 from ostinato.cli.tool_lines import OUTCOME_WORDS, described, seconds
 from ostinato.events import ToolEnd, ToolOutput, ToolStart
 from ostinato.messages import Text, ToolResult, ToolUse, UserMessage
+from ostinato.visible_text import one_line
 
 MAX_SHOWN: Final = 10
 """As many tools run together at most; what waits beyond is counted."""

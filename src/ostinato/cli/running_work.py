@@ -14,12 +14,12 @@ from ostinato.cli.queued_lines import queued_lines
 from ostinato.cli.running_shell import RunningShell
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_style import DIM, Painter, cut_to
-from ostinato.cli.terminal_text import visible
 from ostinato.cli.transcript import Transcript
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
 from ostinato.events import Event, SystemEvent, Terminal
 from ostinato.ports import Workspace
+from ostinato.visible_text import visible
 
 _WIDE_COLUMNS: Final = 70
 """From here on the status line also says what the keys do."""

@@ -4,8 +4,8 @@ from typing import Protocol
 
 import msgspec
 
-from ostinato.cli.terminal_text import visible
 from ostinato.events import Event, SystemEvent
+from ostinato.visible_text import visible
 
 
 class Shown(msgspec.Struct, frozen=True):

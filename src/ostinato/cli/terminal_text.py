@@ -1,11 +1,10 @@
 """Text that others wrote, made safe for a terminal: no escape sequence, no control character reaches the screen.
 
-`TerminalText` holds across deltas, so that a sequence cut in two is still one sequence. `visible` shows what could deceive
-a reader, for places where a person decides.
+`TerminalText` holds across deltas, so that a sequence cut in two is still one sequence. Where a person decides, what hides is
+written out instead (`visible_text.py`).
 """
 
 import re
-import unicodedata
 from typing import Final, Literal
 
 _SUSPECT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -17,11 +16,6 @@ _STRING_INTRODUCERS: Final = frozenset("]PX^_")
 
 _EIGHT_BIT: Final = {"\x9b": "[", "\x9d": "]", "\x90": "P", "\x98": "X", "\x9e": "^", "\x9f": "_"}
 """C1 controls and what they stand for after ESC."""
-
-_INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Marks and fillers that show nothing though their category is a letter's or a mark's."""
-
-_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 _Place = Literal["text", "escape", "parameters", "string", "string_escape"]
 
@@ -99,27 +93,3 @@ class TerminalText:
 def terminal_text(text: str) -> str:
     """A whole text, safe to print."""
     return TerminalText().feed(text)
-
-
-def visible(text: str) -> str:
-    """Every character that a terminal would not show as itself, written as `\\u{…}`; line ends and tabs stay."""
-    return "".join(f"\\u{{{ord(one):x}}}" if _is_hidden(one) else one for one in text)
-
-
-def one_line(text: str, max_characters: int) -> str:
-    """The text on one line, with every hidden character shown, cut at `max_characters`."""
-    line = visible(text.replace("\r\n", "\n").replace("\n", "⏎").replace("\t", " "))
-    return line if len(line) <= max_characters else line[: max_characters - 1] + "…"
-
-
-def _is_hidden(character: str) -> bool:
-    if character in "\n\t" or " " <= character <= "~":
-        return False
-    if (
-        character in _INVISIBLE
-        or "\ufe00" <= character <= "\ufe0f"
-        or "\U000e0100" <= character <= "\U000e01ef"
-    ):
-        return True
-    category = unicodedata.category(character)
-    return category in _HIDDEN_CATEGORIES or category == "Zs"

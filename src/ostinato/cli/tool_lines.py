@@ -3,9 +3,9 @@
 from typing import Final
 
 from ostinato.cli.call_target import call_target
-from ostinato.cli.terminal_text import one_line
 from ostinato.events import AssistantEvent, Denial, Event, ToolEnd, ToolStart
 from ostinato.messages import ToolUse
+from ostinato.visible_text import one_line
 
 MAX_TARGET_CHARACTERS: Final = 120
 

@@ -7,7 +7,6 @@ import click
 
 from ostinato.cli.exit_codes import DONE, FAILED
 from ostinato.cli.standard_streams import say, talk
-from ostinato.cli.terminal_text import visible
 from ostinato.cli.trust_question import record
 from ostinato.cli.trust_text import changes_text, names_text, waiting_text
 from ostinato.config.trust import NotKept, Untrusted, forget_trust, trusted_folders
@@ -16,6 +15,7 @@ from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
+from ostinato.visible_text import visible
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path), default=Path("."), required=False)
 

@@ -12,9 +12,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from ostinato.cli.standard_streams import talk
-from ostinato.cli.terminal_text import visible
 from ostinato.engine.configuration import Configuration, read_configuration
 from ostinato.engine.options import Options
+from ostinato.visible_text import visible
 
 _CHUNK_BYTES: Final = 4_096
 

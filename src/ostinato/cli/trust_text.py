@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ostinato.cli.terminal_text import visible
 from ostinato.cli.trust_values import without_secrets
 from ostinato.config.places import MCP_FILE
 from ostinato.config.project_things import Things
@@ -15,6 +14,7 @@ from ostinato.config.settings_text import Read, read_settings_text
 from ostinato.config.shape import is_object
 from ostinato.config.trust import Change, Trusted, TrustState
 from ostinato.config.waiting import Waiting, WaitingItem
+from ostinato.visible_text import visible
 
 MAX_ITEMS: Final = 30
 """Of one kind, in a question; `ostinato trust show` has them all."""

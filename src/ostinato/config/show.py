@@ -16,6 +16,7 @@ from ostinato.config.read_file import read_settings_file
 from ostinato.config.shape import Fields, is_list, is_object
 from ostinato.config.source import Problem, Sourced
 from ostinato.secret_values import may_be_secret
+from ostinato.visible_text import visible_ascii
 
 HIDDEN: Final = "(hidden)"
 
@@ -146,7 +147,7 @@ def show_text(
     if problems:
         parts.append("# left out, for it is wrong:\n")
         parts.extend(
-            f"# {_escaped(str(problem))}{_escaped(f'; {problem.hint}' if problem.hint else '')}\n"
+            f"# {visible_ascii(str(problem))}{visible_ascii(f'; {problem.hint}' if problem.hint else '')}\n"
             for problem in _with_lines(problems, lines or {})
         )
     return "".join(parts)
@@ -195,17 +196,13 @@ def _lines(items: Sequence[Shown], *, with_origin: bool, before: str = "") -> st
             )
         note = "; ".join(note for note in notes if note)
         lines.append(
-            f"{before}{_escaped(item.key)} = {json.dumps(item.value)}{f'  # {note}' if note else ''}\n"
+            f"{before}{visible_ascii(item.key)} = {json.dumps(item.value)}{f'  # {note}' if note else ''}\n"
         )
     return "".join(lines)
 
 
 def _place(item: Shown | Beaten) -> str:
-    return _escaped(item.file) + ("" if item.line is None else f":{item.line}")
-
-
-def _escaped(text: str) -> str:
-    return json.dumps(text)[1:-1].replace('\\"', '"').replace("\x7f", "\\u007f")
+    return visible_ascii(item.file) + ("" if item.line is None else f":{item.line}")
 
 
 def _without_secrets(key: str, value: object) -> object:

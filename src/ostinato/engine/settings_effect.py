@@ -27,6 +27,7 @@ from ostinato.home_folder import expand_home
 from ostinato.option_values import ThinkingWish
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.state import DEFAULT_CONFIG, QueryConfig
+from ostinato.visible_text import visible_line
 
 MAX_NOTICES: Final = 5
 """Of faults in settings files; a file that is wrong in a hundred places is told in a few lines."""
@@ -252,7 +253,4 @@ def _first(sentences: Sequence[str]) -> tuple[str, ...]:
 def printable(text: str) -> str:
     """`text` in one line of plain characters: a project may have written a part of it to fool a terminal."""
     cut = text if len(text) <= MAX_NOTICE_CHARACTERS else text[:MAX_NOTICE_CHARACTERS] + "…"
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape", "replace").decode()
-        for character in cut
-    )
+    return visible_line(cut)

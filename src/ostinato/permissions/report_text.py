@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ostinato.permissions.call_report import CallReport, PartReport, PathReport, RuleReport
-from ostinato.permissions.explanation import shown
 from ostinato.permissions.rule_matching import quoted
 from ostinato.permissions.shell_command import Redirect
+from ostinato.visible_text import visible_line
 
 UNKNOWN_WORD = "…"
 MAX_SHOWN_PATHS = 20
@@ -21,10 +21,10 @@ def report_text(report: CallReport) -> str:
 
 
 def _lines(report: CallReport) -> Iterator[str]:
-    yield f"{ANSWERS[report.outcome]}: {shown(report.reason.text)}"
+    yield f"{ANSWERS[report.outcome]}: {visible_line(report.reason.text)}"
     yield f"  decided by {_decider(report.reason.rule, report.reason.source)}, in the mode `{report.mode}`"
     for rule in report.suggestions:
-        yield f"  would be allowed by `{shown(rule)}`"
+        yield f"  would be allowed by `{visible_line(rule)}`"
     if report.outcome == "ask" and not report.suggestions:
         yield "  no single rule is suggested for it: a yes holds once"
     if report.unread:
@@ -43,18 +43,18 @@ def _lines(report: CallReport) -> Iterator[str]:
 def _part_lines(part: PartReport, *, is_shell: bool) -> Iterator[str]:
     if is_shell:
         yield f"  {command_line(part)}"
-        yield f"    {ANSWERS[part.outcome]}: {shown(part.reason.text)}"
+        yield f"    {ANSWERS[part.outcome]}: {visible_line(part.reason.text)}"
     for words in part.runs:
         yield f"    runs {_words(words)}"
     yield from _path_lines("reads", part.reads)
     yield from _path_lines("writes", part.writes)
     if part.problem:
-        yield f"    its files cannot be told: {shown(part.problem)}"
+        yield f"    its files cannot be told: {visible_line(part.problem)}"
     elif not part.are_paths_complete:
         yield "    it is not known which of its words are files"
     yield from _rule_lines(part.rules, "    ")
     for rule in part.suggestions if is_shell else ():
-        yield f"    would be allowed by `{shown(rule)}`"
+        yield f"    would be allowed by `{visible_line(rule)}`"
 
 
 def command_line(part: PartReport) -> str:
@@ -69,7 +69,7 @@ def _words(words: tuple[str | None, ...]) -> str:
 
 
 def _word(word: str | None) -> str:
-    return UNKNOWN_WORD if word is None else shown(quoted(word))
+    return UNKNOWN_WORD if word is None else visible_line(quoted(word))
 
 
 def _redirect(redirect: Redirect) -> str:
@@ -91,14 +91,14 @@ def _path_lines(verb: str, paths: tuple[PathReport, ...]) -> Iterator[str]:
 
 
 def _path(path: Path) -> str:
-    return shown(str(path))
+    return visible_line(str(path))
 
 
 def _rule_lines(rules: tuple[RuleReport, ...], indent: str) -> Iterator[str]:
     for report in rules:
         verb = "covers" if report.is_certain else "may cover"
-        yield f"{indent}{report.behaviour} rule `{shown(report.rule)}` of {shown(report.source)} {verb} it"
+        yield f"{indent}{report.behaviour} rule `{visible_line(report.rule)}` of {visible_line(report.source)} {verb} it"
 
 
 def _decider(rule: str, source: str) -> str:
-    return f"`{shown(rule)}` ({shown(source)})" if rule else shown(source)
+    return f"`{visible_line(rule)}` ({visible_line(source)})" if rule else visible_line(source)

@@ -4,7 +4,6 @@ Promise: never a missed command and never a wrong word. Outside a provable subse
 `Unprovable`, which the gate turns into a question. Linear in the text, standard library only.
 """
 
-import unicodedata
 from functools import lru_cache
 
 from ostinato.permissions.shell_command import (
@@ -15,12 +14,9 @@ from ostinato.permissions.shell_command import (
 )
 from ostinato.permissions.shell_compound import read_until
 from ostinato.permissions.shell_cursor import Cursor, Found
+from ostinato.visible_text import is_hidden
 
 MAX_CHARACTERS = 10_000
-HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
-HIDDEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-"""Characters that show nothing although their category is a letter's, a mark's or a symbol's."""
-SHOWN = frozenset(" \t\n")
 
 
 @lru_cache(maxsize=256)  # one call asks several times: its access, its gate, its rules
@@ -37,15 +33,3 @@ def read_command(text: str) -> ShellReading:
     except NotProvableError as refusal:
         return Unprovable(refusal.why)
     return Proven(tuple(found.commands), tuple(found.conditions))
-
-
-def is_hidden(character: str) -> bool:
-    """Whether a person would not see this character for what it is: controls, odd blanks, bidi, zero width."""
-    if character in SHOWN:
-        return False
-    if " " < character < "\x7f":
-        return False
-    hidden_selector = "\U000e0100" <= character <= "\U000e01ef"
-    return (
-        hidden_selector or character in HIDDEN_LETTERS or unicodedata.category(character) in HIDDEN_CATEGORIES
-    )

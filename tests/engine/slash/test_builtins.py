@@ -312,7 +312,7 @@ async def test_export_shows_the_conversation_as_it_was_said(stage: Stage):
         assert part in text
     for part in ("only for the model", "hidden thoughts", "taken back", "\x1b"):
         assert part not in text
-    assert f"`````\nout\\x1b[2J {TICKS}\n`````" in text
+    assert f"`````\nout\\u{{1b}}[2J {TICKS}\n`````" in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
         "## You",
         "## ostinato",

@@ -23,7 +23,7 @@ def test_a_path_in_the_home_folder_begins_with_a_tilde():
     assert shown_path(home / "a" / "b", home) == "~/a/b"
     assert shown_path(home, home) == "/home/x"
     assert shown_path(Path("/home/xy"), home) == "/home/xy"
-    assert shown_path(Path("/a\x1b[2J")) == "/a\\u001b[2J"
+    assert shown_path(Path("/a\x1b[2J")) == "/a\\u{1b}[2J"
 
 
 def test_near_names_are_found_by_likeness_and_by_beginning_whatever_their_case():

@@ -27,6 +27,7 @@ from ostinato.messages import (
     UserMessage,
 )
 from ostinato.records import Record, Retract, Undo
+from ostinato.visible_text import written_out
 
 MAX_BLOCK_CHARACTERS: Final = 30_000
 """Of one tool result or one input; the rest is left out, and said to be."""
@@ -37,7 +38,7 @@ _MESSAGES: Final = (UserMessage, AssistantMessage, AttachmentMessage, SystemMess
 
 
 def conversation_markdown(history: History, session_id: str) -> str:
-    """Thinking and what only the model was told are left out. Control characters are written as `\\x1b` and the like."""
+    """Thinking and what only the model was told are left out. Control characters are written out."""
     parts = [f"# Conversation {session_id}"]
     speaker = ""
     for message in said_messages(history.log()):
@@ -47,7 +48,7 @@ def conversation_markdown(history: History, session_id: str) -> str:
             parts.append(f"## {speaker}")
         parts.extend(told)
     text = "\n\n".join(part.strip("\n") for part in parts)
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", sanitise(text)) + "\n"
+    return _CONTROL.sub(lambda found: written_out(found[0]), sanitise(text)) + "\n"
 
 
 def said_messages(log: Iterable[Record]) -> Iterator[Message]:

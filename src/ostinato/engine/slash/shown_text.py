@@ -7,12 +7,12 @@ import unicodedata
 from pathlib import Path
 
 from ostinato.codec import sanitise
-from ostinato.permissions.explanation import shown
+from ostinato.visible_text import visible, visible_line
 
 
 def shown_line(text: str | Path, max_columns: int) -> str:
-    """`text` on one line, cut at `max_columns`; line ends become spaces, whatever does not show becomes `\\u…`."""
-    line = shown(" ".join(sanitise(str(text)[: max_columns * 4]).split()))
+    """`text` on one line, cut at `max_columns`; line ends become spaces, whatever does not show is written out."""
+    line = visible(" ".join(sanitise(str(text)[: max_columns * 4]).split()))
     if columns_of(line) <= max_columns:
         return line
     room = max_columns - 1
@@ -27,8 +27,8 @@ def shown_path(path: Path | str, home: Path | None = None) -> str:
     """The whole path; what lies in the home folder begins with `~`."""
     path = Path(path)
     if home is not None and path.is_relative_to(home) and path != home:
-        return shown(sanitise(f"~/{path.relative_to(home)}"))
-    return shown(sanitise(str(path)))
+        return visible_line(sanitise(f"~/{path.relative_to(home)}"))
+    return visible_line(sanitise(str(path)))
 
 
 def padded(line: str, columns: int) -> str:
