@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from ostinato.context.stage import PassFacts, Stage
+from ostinato.context.stage import Stage
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import (
     Message,

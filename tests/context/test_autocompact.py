@@ -6,10 +6,10 @@ from tests.context.talks import FACTS, history
 
 from ostinato.context.autocompact import MAX_FAILURES, Autocompact
 from ostinato.context.compaction import Compacted, NotCompacted, Trigger
-from ostinato.context.stage import PassFacts
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import meta_prompt
-from ostinato.ports import ModelFacts
+from ostinato.ports import ModelFacts, QuerySource
 from ostinato.records import AnyEdit, Boundary
 from ostinato.window_limits import auto_compact_tokens, hard_limit_tokens
 
@@ -26,7 +26,7 @@ class Played:
         self._ends = ends
 
     async def __call__(
-        self, messages: History, model: ModelFacts, /, *, trigger: Trigger
+        self, messages: History, facts: PassFacts, /, *, trigger: Trigger
     ) -> Compacted | NotCompacted:
         assert trigger == "auto"
         self.calls += 1
@@ -47,6 +47,12 @@ async def test_it_waits_for_the_threshold():
     assert await stage(played, [])(history(), below) == ()
     assert played.calls == 0
     assert await stage(played, [])(history(), NEAR) == (DONE.boundary,)
+
+
+async def test_inside_a_compaction_nothing_is_compacted():
+    played = Played(DONE)
+    assert await stage(played, [])(history(), PassFacts(FACTS, 10**9, source=QuerySource("compact"))) == ()
+    assert played.calls == 0
 
 
 async def test_after_three_failures_in_a_row_it_asks_no_more_and_each_was_told():

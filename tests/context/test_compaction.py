@@ -7,16 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.context.talks import FACTS, history, prose, reply, round_of
 
-from ostinato.context.compaction import (
-    Compacted,
-    Compaction,
-    NotCompacted,
-    SummaryFailed,
-    SummaryReply,
-    SummaryWanted,
-)
+from ostinato.context.compaction import Compacted, Compaction, NotCompacted
 from ostinato.context.pipeline import freed_tokens
 from ostinato.context.transcript import transcript_text
+from ostinato.context_pass import PassFacts, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.history import History
 from ostinato.messages import Message, Reminder, attachment_message, user_prompt
 from ostinato.normalise.normaliser import Normaliser
@@ -45,8 +39,12 @@ async def nothing(_kept: Sequence[Message]) -> Sequence[Message]:
     return ()
 
 
-def compaction(summariser: Summariser, **given: object) -> Compaction:
-    return Compaction(CountingIds("e").uuid, summariser, nothing, whole_path="/kept/session.jsonl")
+def facts_with(summariser: Summariser) -> PassFacts:
+    return PassFacts(FACTS, 0, summarise=summariser)
+
+
+def compaction() -> Compaction:
+    return Compaction(CountingIds("e").uuid, nothing, whole_path="/kept/session.jsonl")
 
 
 def work(first: int, last: int) -> list[Message]:
@@ -56,7 +54,9 @@ def work(first: int, last: int) -> list[Message]:
         for message in (
             user_prompt(f"q{n}", f"Wish number {n}."),
             *round_of(f"c{n}", prose(10_000, f"r{n}")),
-            *round_of(f"w{n}", "done", "Edit", file_path=f"src/new{n % 20}.py", old_string="a", new_string="b"),
+            *round_of(
+                f"w{n}", "done", "Edit", file_path=f"src/new{n % 20}.py", old_string="a", new_string="b"
+            ),
             reply(f"s{n}", f"Finished {n}."),
         )
     ]
@@ -71,7 +71,7 @@ def text_of(of: History) -> str:
 
 
 async def compacted(of: History, summariser: Summariser) -> tuple[History, Compacted | NotCompacted]:
-    done = await compaction(summariser)(of, FACTS, trigger="auto")
+    done = await compaction()(of, facts_with(summariser), trigger="auto")
     return (of.append(done.boundary) if isinstance(done, Compacted) else of), done
 
 
@@ -192,8 +192,8 @@ async def test_what_is_restored_follows_the_newest_rounds():
     async def tasks(_kept: Sequence[Message]) -> Sequence[Message]:
         return (note,)
 
-    done = await Compaction(CountingIds("e").uuid, Summariser(FORGETFUL), tasks)(
-        long_work(), FACTS, trigger="auto"
+    done = await Compaction(CountingIds("e").uuid, tasks)(
+        long_work(), facts_with(Summariser(FORGETFUL)), trigger="auto"
     )
     assert isinstance(done, Compacted)
     assert long_work().append(done.boundary).view()[-1] == note

@@ -4,7 +4,7 @@ import pytest
 from tests.context.talks import EMPTY, FACTS, FULL, history, prose, results, round_of, run
 
 from ostinato.context.microcompact import CLEARED_HEAD, IDLE_S, KEPT_TOKENS, KEPT_WHEN_IDLE, Microcompact
-from ostinato.context.stage import PassFacts
+from ostinato.context_pass import PassFacts
 from ostinato.messages import Image, Text, ToolResult, ToolUse, assistant_fragment, tool_result_message
 from ostinato.records import ReplaceResult, Undo
 from ostinato.testing import CountingIds

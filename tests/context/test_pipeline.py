@@ -10,8 +10,8 @@ from tests.conversations import CONVERSATIONS
 from ostinato.context.microcompact import Microcompact
 from ostinato.context.pipeline import Pipeline, freed_tokens
 from ostinato.context.snip import RedundantRounds
-from ostinato.context.stage import PassFacts
 from ostinato.context.tool_result_budget import ToolResultBudget
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import Message, user_prompt
 from ostinato.normalise.normaliser import Normaliser

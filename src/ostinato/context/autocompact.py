@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol
 
 from ostinato.context.compaction import Compacted, NotCompacted, Trigger
-from ostinato.context.stage import PassFacts
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.ports import ModelFacts
 from ostinato.records import AnyEdit
@@ -18,7 +18,7 @@ MAX_FAILURES: Final = 3
 
 class Compact(Protocol):
     async def __call__(
-        self, messages: History, model: ModelFacts, /, *, trigger: Trigger
+        self, messages: History, facts: PassFacts, /, *, trigger: Trigger
     ) -> Compacted | NotCompacted: ...
 
 
@@ -38,11 +38,11 @@ class Autocompact:
         self._failures = 0
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
-        if facts.used_tokens < auto_compact_tokens(facts.model):
+        if facts.source.name == "compact" or facts.used_tokens < auto_compact_tokens(facts.model):
             return ()
         is_full = facts.used_tokens >= hard_limit_tokens(facts.model)
         if self._failures < MAX_FAILURES:
-            done = await self._compact(messages, facts.model, trigger="auto")
+            done = await self._compact(messages, facts, trigger="auto")
             if isinstance(done, Compacted):
                 self._failures = 0
                 return (done.boundary,)

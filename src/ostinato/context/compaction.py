@@ -3,17 +3,17 @@ in place. What a model may forget is carried as data (`carried.py`); an answer t
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Literal, Protocol, assert_never
+from typing import Final, Literal, assert_never
 
 import msgspec
 
 from ostinato.context.carried import carried_before, carried_on, carried_text
 from ostinato.context.reactive import kept_start, message_tokens
-from ostinato.context.summary_prompt import summary_in, summary_request
+from ostinato.context.summary_prompt import SUMMARISER, summary_in, summary_request
+from ostinato.context_pass import PassFacts, Summarise, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.history import History
 from ostinato.invariants import cut_points
 from ostinato.messages import Message, Text, UserMessage
-from ostinato.ports import ModelFacts
 from ostinato.records import Boundary
 
 Trigger = Literal["auto", "manual", "reactive"]
@@ -36,36 +36,6 @@ HEAD: Final = (
 )
 GO_ON: Final = "Go on with the work from where it stands. Do not acknowledge this account, and do not ask whether to go on."
 WHOLE: Final = "Every word of the earlier part is in {path}, if an exact detail is missing here."
-
-
-class SummaryWanted(msgspec.Struct, frozen=True):
-    """One request for a summary. `shares_prefix`: as the conversation's own next request, so that its cached beginning is used;
-    otherwise on its own, text only, without tools.
-    """
-
-    messages: Sequence[Message]
-    prompt: str
-    shares_prefix: bool
-
-
-class SummaryReply(msgspec.Struct, frozen=True):
-    """What came back. `is_cut`: it reached its output limit."""
-
-    text: str
-    is_cut: bool = False
-    called_tool: bool = False
-
-
-class SummaryFailed(msgspec.Struct, frozen=True):
-    """No reply. `excess_tokens`: by how much the request was too long, where the server said so."""
-
-    kind: Literal["too_long", "error", "aborted", "over_budget"]
-    message: str
-    excess_tokens: int | None = None
-
-
-class Summarise(Protocol):
-    async def __call__(self, wanted: SummaryWanted, /) -> SummaryReply | SummaryFailed: ...
 
 
 Restore = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
@@ -100,26 +70,24 @@ class Compaction:
     def __init__(
         self,
         new_uuid: Callable[[], str],
-        summarise: Summarise,
         restore: Restore,
         *,
         whole_path: str | None = None,
     ) -> None:
         self._new_uuid = new_uuid
-        self._summarise = summarise
         self._restore = restore
         self._whole_path = whole_path
 
     async def __call__(
-        self, messages: History, model: ModelFacts, *, trigger: Trigger, instructions: str = ""
+        self, messages: History, facts: PassFacts, *, trigger: Trigger, instructions: str = ""
     ) -> Compacted | NotCompacted:
-        view = messages.view()
+        view, model = messages.view(), facts.model
         start = kept_start(view, int(min(MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window)))
         if start == 0:
             return NotCompacted(
                 "too_little", "there is nothing before the newest round that could be summarised"
             )
-        text = await self._summary(view, summary_request(instructions))
+        text = await _summary(view, summary_request(instructions), facts.summarise)
         if isinstance(text, NotCompacted):
             return text
         carried = carried_on(carried_before(messages), view[:start], model)
@@ -150,21 +118,22 @@ class Compaction:
         text = "\n\n".join(part for part in parts if part)
         return UserMessage(self._new_uuid(), (Text(text),), is_meta=True, origin="summary")
 
-    async def _summary(self, view: Sequence[Message], prompt: str) -> str | NotCompacted:
-        """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long."""
-        checked = _checked(await self._summarise(SummaryWanted(view, prompt, shares_prefix=True)))
-        if isinstance(checked, str) or checked.why in ENDS_IT:
-            return checked
-        for _ in range(1 + MAX_SHRINKS):
-            reply = await self._summarise(SummaryWanted(view, prompt, shares_prefix=False))
-            checked = _checked(reply)
-            if not isinstance(reply, SummaryFailed) or reply.kind != "too_long":
-                return checked
-            shorter = _without_oldest(view, reply.excess_tokens)
-            if not shorter:
-                return checked
-            view = shorter
+
+async def _summary(view: Sequence[Message], prompt: str, summarise: Summarise) -> str | NotCompacted:
+    """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long."""
+    checked = _checked(await summarise(SummaryWanted(view, prompt, shares_prefix=True)))
+    if isinstance(checked, str) or checked.why in ENDS_IT:
         return checked
+    for _ in range(1 + MAX_SHRINKS):
+        reply = await summarise(SummaryWanted(view, prompt, shares_prefix=False, system=SUMMARISER))
+        checked = _checked(reply)
+        if not isinstance(reply, SummaryFailed) or reply.kind != "too_long":
+            return checked
+        shorter = _without_oldest(view, reply.excess_tokens)
+        if not shorter:
+            return checked
+        view = shorter
+    return checked
 
 
 def _checked(reply: SummaryReply | SummaryFailed) -> str | NotCompacted:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ostinato.context.exchanges import Exchange, exchanges, shown_call
-from ostinato.context.stage import PassFacts
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.normalise.token_estimate import blocks_tokens
 from ostinato.records import AnyEdit, ReplaceResult

@@ -10,7 +10,8 @@ from typing import Final, Literal
 import msgspec
 
 from ostinato.context.reactive import message_tokens
-from ostinato.context.stage import PassFacts, Stage
+from ostinato.context.stage import Stage
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.records import AnyEdit
 

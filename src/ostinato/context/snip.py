@@ -11,7 +11,7 @@ import msgspec
 
 from ostinato.codec import encode
 from ostinato.context.exchanges import exchanges, shown_call
-from ostinato.context.stage import PassFacts
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import AssistantMessage, Message, ToolUse, UserMessage, meta_prompt
 from ostinato.normalise.rendering import rendered_user_blocks

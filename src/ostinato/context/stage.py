@@ -3,23 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
-from ostinato.ports import ModelFacts
 from ostinato.records import AnyEdit
-
-
-class PassFacts(msgspec.Struct, frozen=True):
-    """What a stage knows of the pass it works for.
-
-    `used_tokens`: what the request would have now, after the stages before this one. `idle_s`: since the last reply ended, None
-    where nobody knows.
-    """
-
-    model: ModelFacts
-    used_tokens: int
-    idle_s: float | None = None
 
 
 class Stage(Protocol):

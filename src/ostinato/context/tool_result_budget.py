@@ -10,7 +10,7 @@ from typing import Final
 
 from ostinato.context.exchanges import Exchange, exchanges, shown_call
 from ostinato.context.repeats import Repeats
-from ostinato.context.stage import PassFacts
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import AssistantMessage, Message
 from ostinato.records import AnyEdit, ReplaceResult

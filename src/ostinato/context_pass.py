@@ -1,0 +1,72 @@
+"""What the context pipeline is told of the pass it prepares, whom it may ask, and what it answers: the contract between loop and
+pipeline.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from ostinato.messages import Message, SystemMessage
+from ostinato.ports import ModelFacts, QuerySource
+from ostinato.records import AnyEdit
+
+
+class SummaryWanted(msgspec.Struct, frozen=True):
+    """One request for a summary of these messages.
+
+    `shares_prefix`: as the conversation's own next request with `prompt` at its end, so that its cached beginning is used.
+    Otherwise on its own: `messages` as plain text, without tools, under `system`.
+    """
+
+    messages: Sequence[Message]
+    prompt: str
+    shares_prefix: bool
+    system: str = ""
+
+
+class SummaryReply(msgspec.Struct, frozen=True):
+    """What came back. `is_cut`: it reached its output limit."""
+
+    text: str
+    is_cut: bool = False
+    called_tool: bool = False
+
+
+class SummaryFailed(msgspec.Struct, frozen=True):
+    """No reply. `excess_tokens`: by how much the request was too long, where the server said so."""
+
+    kind: Literal["too_long", "error", "aborted", "over_budget"]
+    message: str
+    excess_tokens: int | None = None
+
+
+Summarise = Callable[[SummaryWanted], Awaitable[SummaryReply | SummaryFailed]]
+
+
+async def no_summary(wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
+    """Nobody is there to ask."""
+    del wanted
+    return SummaryFailed("error", "there is no model to write a summary")
+
+
+class PassFacts(msgspec.Struct, frozen=True):
+    """What a stage knows of the pass it works for.
+
+    `used_tokens`: what the request would have now, after the stages before this one. `idle_s`: since the last reply ended, None
+    where nobody knows. `summarise` asks the model of the pass.
+    """
+
+    model: ModelFacts
+    used_tokens: int
+    idle_s: float | None = None
+    source: QuerySource = QuerySource("main")
+    summarise: Summarise = no_summary
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """The edits of a pass, and what the user is told of them. `ends` is a reason for which the query must not go on."""
+
+    edits: tuple[AnyEdit, ...] = ()
+    notices: tuple[SystemMessage, ...] = ()
+    ends: str = ""
