@@ -16,11 +16,6 @@ WRITE = call("Write", "w1", file_path="new.txt", content="x")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
-@pytest.fixture
 def hello(tmp_path: Path) -> Iterator[Desk]:
     """A desk whose server says hello once."""
     with StrictServer(Reply(say("hello"))) as server:
@@ -62,7 +57,14 @@ def test_flags_reach_the_request_in_both_spellings(desk: Desk):
     for body in bodies:
         assert [part["text"] for part in body["system"]] == ["You are X.", "And Y."]
         assert body["model"] == "claude-sonnet-5-5"
-        assert {tool["name"] for tool in body["tools"]} == {"Edit", "Glob", "Grep", "Read"}
+        assert {tool["name"] for tool in body["tools"]} == {
+            "Edit",
+            "Glob",
+            "Grep",
+            "MultiEdit",
+            "NotebookEdit",
+            "Read",
+        }
 
 
 def test_a_prompt_that_begins_with_a_dash_goes_after_two(hello: Desk):

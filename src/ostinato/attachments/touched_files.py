@@ -20,6 +20,7 @@ PATH_FIELDS: Final = {
     "Read": "file_path",
     "Edit": "file_path",
     "Write": "file_path",
+    "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
 """Tools that touch one file, and the field of their input that names it."""
