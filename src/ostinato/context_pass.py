@@ -2,24 +2,23 @@
 pipeline.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import msgspec
 
-from ostinato.messages import Message, SystemMessage
+from ostinato.messages import SystemMessage
 from ostinato.ports import ModelFacts, QuerySource
 from ostinato.records import AnyEdit
 
 
 class SummaryWanted(msgspec.Struct, frozen=True):
-    """One request for a summary of these messages.
+    """One request for a summary.
 
     `shares_prefix`: as the conversation's own next request with `prompt` at its end, so that its cached beginning is used.
-    Otherwise on its own: `messages` as plain text, without tools, under `system`.
+    Otherwise `prompt` alone, which then holds the conversation as text, without tools, under `system`.
     """
 
-    messages: Sequence[Message]
     prompt: str
     shares_prefix: bool
     system: str = ""

@@ -171,6 +171,14 @@ class ResponseUsage(QueryEvent, frozen=True, tag="response_ended"):
     stop_reason: str
 
 
+class SideUsage(QueryEvent, frozen=True, tag="side_usage"):
+    """What a question beside the conversation cost; `source` says what it was for (`compact`: a summary)."""
+
+    source: str
+    model: str
+    usage: Usage
+
+
 class CommandLifecycle(QueryEvent, frozen=True, tag="command_lifecycle"):
     """What became of a queued prompt: the query took it up, or ended normally after it did. A prompt that was started and
     not completed (the query threw, or was left) may be sent again.
@@ -302,6 +310,7 @@ Event = (
     | Transition
     | PermissionRequest
     | ResponseUsage
+    | SideUsage
     | CommandLifecycle
     | Terminal
     | Result

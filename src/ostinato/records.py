@@ -120,7 +120,8 @@ class ResponseEnded(Fact, frozen=True, tag="response_ended"):
 
 class Attempt(Fact, frozen=True, tag="attempt"):
     """One model request and what became of it; `outcome` is `ok`, or the kind of its error. `usage` is what is known of a reply
-    that broke off; that of a complete one stands in its `ResponseEnded`.
+    that broke off; that of a complete one stands in its `ResponseEnded`. `source` names who asked, where it was not the query
+    itself but something beside it (a summary): then the usage stands here in each case.
     """
 
     model: str
@@ -129,6 +130,7 @@ class Attempt(Fact, frozen=True, tag="attempt"):
     request_id: str = ""
     message: str = ""
     usage: Usage = NO_USAGE
+    source: str = ""
 
 
 class ToolStarted(Fact, frozen=True, tag="tool_started"):

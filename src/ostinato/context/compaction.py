@@ -10,6 +10,7 @@ import msgspec
 from ostinato.context.carried import carried_before, carried_on, carried_text
 from ostinato.context.reactive import kept_start, message_tokens
 from ostinato.context.summary_prompt import SUMMARISER, summary_in, summary_request
+from ostinato.context.transcript import transcript_text
 from ostinato.context_pass import PassFacts, Summarise, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.history import History
 from ostinato.invariants import cut_points
@@ -121,11 +122,12 @@ class Compaction:
 
 async def _summary(view: Sequence[Message], prompt: str, summarise: Summarise) -> str | NotCompacted:
     """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long."""
-    checked = _checked(await summarise(SummaryWanted(view, prompt, shares_prefix=True)))
+    checked = _checked(await summarise(SummaryWanted(prompt, shares_prefix=True)))
     if isinstance(checked, str) or checked.why in ENDS_IT:
         return checked
     for _ in range(1 + MAX_SHRINKS):
-        reply = await summarise(SummaryWanted(view, prompt, shares_prefix=False, system=SUMMARISER))
+        whole = f"{transcript_text(view)}\n\n{prompt}"
+        reply = await summarise(SummaryWanted(whole, shares_prefix=False, system=SUMMARISER))
         checked = _checked(reply)
         if not isinstance(reply, SummaryFailed) or reply.kind != "too_long":
             return checked

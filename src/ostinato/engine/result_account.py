@@ -17,6 +17,7 @@ from ostinato.events import (
     ResponseUsage,
     Result,
     ResultSubtype,
+    SideUsage,
     StreamEvent,
     Terminal,
 )
@@ -45,6 +46,7 @@ class ResultAccount:
         self._request_started_s: float | None = None
         self._api_s = 0.0
         self._spent = Spent()
+        self._beside = NO_USAGE
         self.rest = NO_USAGE
         self._turn_count = 0
         self._stop_reason: str | None = None
@@ -63,9 +65,12 @@ class ResultAccount:
                 self._request_ended()
                 self._stop_reason = event.stop_reason or None
                 self._spent.add(event.model, event.usage)
+            case SideUsage():
+                self._spent.add(event.model, event.usage)
+                self._beside = self._beside.plus(event.usage)
             case Terminal():
                 self._request_ended()
-                self.rest = event.usage.minus(self._spent.usage)
+                self.rest = event.usage.minus(self._spent.usage.minus(self._beside))
                 self._spent.add(self.model, self.rest)
             case _:
                 pass

@@ -51,15 +51,15 @@ def request_tokens(request: ModelRequest, history: History) -> int:
     last = history.last_response
     counted = last.usage.context_tokens if last else 0
     if counted and history.counted is not None:
-        return min(_whole(request), counted + _grown_by(history.counted, history.view()))
+        return min(whole_request_tokens(request), counted + _grown_by(history.counted, history.view()))
     newer = _since_counted(history)
     if newer is not None:
         return counted + sum(blocks_tokens(_blocks(message)) for message in newer)
-    return _whole(request)
+    return whole_request_tokens(request)
 
 
-def _whole(request: ModelRequest) -> int:
-    """With nothing counted."""
+def whole_request_tokens(request: ModelRequest) -> int:
+    """Input tokens of a request of which nothing was counted."""
     system = sum(text_tokens(_size(text)) for text in request.system)
     tools = sum(
         text_tokens(len(encode(tool.input_schema)) + _size(tool.description)) for tool in request.tools

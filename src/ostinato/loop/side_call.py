@@ -1,0 +1,119 @@
+"""One question to a model beside the conversation: nothing of it is shown or becomes part of the view, what it cost is written and
+told. It fails as a value, and sooner than a turn does: whoever asks has another way out.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ostinato.errors import ModelError
+from ostinato.events import SideUsage
+from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.budget import BudgetSpent
+from ostinato.loop.deps import Deps
+from ostinato.loop.ledger import Ledger
+from ostinato.loop.model_call import CallModel
+from ostinato.loop.reply import Reply
+from ostinato.loop.retry_policy import wait_before_retry_s
+from ostinato.messages import NO_USAGE, AssistantMessage
+from ostinato.ports import Abort, ModelFacts, ModelRequest
+from ostinato.records import Attempt
+
+MAX_RETRIES: Final = 2
+"""Beside the first try (semantics §24.5): a summary is wanted now, and there is a way without one."""
+
+
+class SideAnswer(msgspec.Struct, frozen=True):
+    """The whole reply; nothing of it was run."""
+
+    said: AssistantMessage | None
+    stop_reason: str
+
+
+SideEnd = SideAnswer | ModelError | BudgetSpent | None
+"""None: aborted."""
+
+
+class SideCall:
+    """Asks one model. `call_model` is the door to that very model."""
+
+    def __init__(
+        self, deps: Deps, ledger: Ledger, call_model: CallModel, model: ModelFacts, abort: Abort
+    ) -> None:
+        self._deps = deps
+        self._ledger = ledger
+        self._call_model = call_model
+        self._model = model
+        self._abort = abort
+
+    async def __call__(self, request: ModelRequest, input_tokens: Callable[[], int]) -> SideEnd:
+        """`input_tokens` estimates the request, for the budget."""
+        for failures in range(1, MAX_RETRIES + 2):
+            end = await self._once(request, input_tokens)
+            if not isinstance(end, ModelError):
+                return end
+            wait_s = self._wait_s(end, failures, request)
+            if wait_s is None:
+                return end
+            sleep = partial(self._slept, wait_s)
+            if not await unless_aborted(self._abort, sleep, otherwise=False):
+                return None
+        raise AssertionError("the last failure has no wait")
+
+    def _wait_s(self, error: ModelError, failures: int, request: ModelRequest) -> float | None:
+        return wait_before_retry_s(
+            error, failures, request.source, max_retries=MAX_RETRIES, jitter=self._deps.jitter()
+        )
+
+    async def _slept(self, wait_s: float) -> bool:
+        await self._deps.clock.sleep(wait_s)
+        return True
+
+    async def _once(self, request: ModelRequest, input_tokens: Callable[[], int]) -> SideEnd:
+        budget, reply = self._deps.budget, Reply(self._model.id)
+        room = budget.reserve(self._model, input_tokens, request.max_output_tokens)
+        if isinstance(room, BudgetSpent):
+            return room
+        request = replace(request, max_output_tokens=room.max_output_tokens)
+        try:
+            end = await unless_aborted(self._abort, partial(self._streamed, request, reply), otherwise=None)
+        finally:
+            budget.settle(room, self._model, reply.known_usage(input_tokens))
+        await self._note(request, reply, end)
+        return end
+
+    async def _streamed(self, request: ModelRequest, reply: Reply) -> SideEnd:
+        try:
+            async with self._call_model(request) as stream:
+                async for batch in stream:
+                    for event in batch:
+                        reply.take(event, self._deps.ids)
+        except ModelError as error:
+            return error
+        if reply.stop is None:
+            return ModelError("the reply ended without its end mark", kind="stream_cut", retry=True)
+        return SideAnswer(reply.said, reply.stop_reason)
+
+    async def _note(self, request: ModelRequest, reply: Reply, end: SideEnd) -> None:
+        """What it used counts, whatever became of it."""
+        used, source = reply.usage, request.source.name
+        match end:
+            case ModelError():
+                made = Attempt(
+                    request.model,
+                    end.kind,
+                    end.status,
+                    end.request_id,
+                    end.message,
+                    usage=used,
+                    source=source,
+                )
+            case SideAnswer():
+                made = Attempt(request.model, "ok", usage=used, source=source)
+            case _:
+                made = Attempt(request.model, "aborted", usage=used, source=source)
+        self._ledger.record(made, None if used == NO_USAGE else SideUsage(source, request.model, used))
+        await self._ledger.show()

@@ -1,0 +1,98 @@
+"""The model of a pass as the one that writes summaries: with the conversation's own next request and a last word, or on its own."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from ostinato.context_pass import SummaryFailed, SummaryReply, SummaryWanted
+from ostinato.errors import ModelError
+from ostinato.loop.budget import BudgetSpent
+from ostinato.loop.deps import Deps
+from ostinato.loop.ledger import Ledger
+from ostinato.loop.request import RequestBuilder
+from ostinato.loop.side_call import SideAnswer, SideCall, SideEnd
+from ostinato.messages import Document, Image, Text, ToolResult
+from ostinato.normalise.token_estimate import whole_request_tokens
+from ostinato.ports import NO_THINKING, ModelRequest, QuerySource, QueryTracking, RequestMessage
+from ostinato.state import State
+from ostinato.window_limits import MAX_RESERVED_TOKENS
+
+SOURCE: Final = QuerySource("compact")
+OUTPUT_LIMIT_REASONS: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+class Summaries:
+    """Implements `Summarise` for one pass."""
+
+    def __init__(self, state: State, deps: Deps, ledger: Ledger, requests: RequestBuilder) -> None:
+        context = state.tool_use_context
+        self._state = state
+        self._requests = requests
+        call_model = deps.call_of(state.bounds.fallback_index)
+        self._ask = SideCall(deps, ledger, call_model, context.model, context.abort)
+
+    async def __call__(self, wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
+        request = self._with_prefix(wanted) if wanted.shares_prefix else self._alone(wanted)
+        end = await self._ask(request, lambda: whole_request_tokens(request))
+        return _summary(end)
+
+    def _with_prefix(self, wanted: SummaryWanted) -> ModelRequest:
+        """The next request, byte for byte but for its end: a provider's cache holds its beginning."""
+        request = self._requests.build(self._state)
+        tracking = request.tracking
+        return replace(
+            request,
+            messages=with_last_word(request.messages, wanted.prompt),
+            source=SOURCE,
+            tracking=replace(tracking, depth=tracking.depth + 1),
+            continues_reply=False,
+        )
+
+    def _alone(self, wanted: SummaryWanted) -> ModelRequest:
+        context = self._state.tool_use_context
+        return ModelRequest(
+            model=context.model.id,
+            system=(wanted.system,),
+            messages=(RequestMessage("user", (Text(wanted.prompt),)),),
+            tools=(),
+            max_output_tokens=min(MAX_RESERVED_TOKENS, context.model.max_output_tokens),
+            source=SOURCE,
+            tracking=QueryTracking(context.tracking.chain_id, context.tracking.depth + 1),
+            thinking=NO_THINKING,
+        )
+
+
+def with_last_word(messages: Sequence[RequestMessage], prompt: str) -> tuple[RequestMessage, ...]:
+    """The messages and one more word of the user's side: roles alternate, so it joins a last message of that side."""
+    word = Text(prompt)
+    if messages and messages[-1].role == "user":
+        blocks = [b for b in messages[-1].content if isinstance(b, Text | Image | Document | ToolResult)]
+        return (*messages[:-1], RequestMessage("user", (*blocks, word)))
+    return (*messages, RequestMessage("user", (word,)))
+
+
+def _summary(end: SideEnd) -> SummaryReply | SummaryFailed:
+    match end:
+        case None:
+            return SummaryFailed("aborted", "stopped")
+        case BudgetSpent():
+            return SummaryFailed("over_budget", end.message)
+        case ModelError():
+            return _failed(end)
+        case SideAnswer():
+            said = end.said
+            return SummaryReply(
+                said.text if said else "",
+                is_cut=end.stop_reason in OUTPUT_LIMIT_REASONS,
+                called_tool=bool(said and said.tool_uses and not said.text.strip()),
+            )
+
+
+def _failed(error: ModelError) -> SummaryFailed:
+    if error.recover not in {"compact", "shrink_output"}:
+        return SummaryFailed("error", error.message)
+    excess = None
+    if error.input_tokens is not None and error.limit_tokens is not None:
+        excess = max(0, error.input_tokens - error.limit_tokens)
+    return SummaryFailed("too_long", error.message, excess)
