@@ -239,7 +239,8 @@ def test_a_name_that_no_request_may_hold_is_replaced_so_that_the_call_can_be_ans
 
 
 def test_two_calls_under_one_id_become_two_ids():
-    got = events_of(START, opened_call(0), closed(), opened_call(1), closed(1), ended(), STOP)
+    other = arguments('{"path": "b"}', 1)
+    got = events_of(START, opened_call(0), closed(), opened_call(1), other, closed(1), ended(), STOP)
     assert [block.id for block in blocks_of(got) if isinstance(block, ToolUse)] == ["toolu_1", "call_msg_1_1"]
 
 

@@ -114,6 +114,7 @@ def check_grammar(events: Sequence[AnyModelEvent], *, is_complete: bool) -> None
     started: dict[int, BlockStart] = {}
     stopped: set[int] = set()
     shown: dict[int, str] = {}
+    finished: list[ToolUse] = []
     call_ids: set[str] = set()
     for event in events:
         match event:
@@ -131,7 +132,11 @@ def check_grammar(events: Sequence[AnyModelEvent], *, is_complete: bool) -> None
                 assert event.index in started
                 assert event.index not in stopped
                 stopped.add(event.index)
-                _check_block(event, started[event.index], shown.get(event.index, ""))
+                start = started[event.index]
+                if event.block not in finished:  # else the same call, sent twice: it goes by the id of the first
+                    _check_block(event, start, shown.get(event.index, ""))
+                if isinstance(event.block, ToolUse):
+                    finished.append(event.block)
             case MessageStart() | MessageStop():
                 pass
     assert sum(isinstance(event, MessageStop) for event in events) == int(is_complete)

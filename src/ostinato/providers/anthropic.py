@@ -37,7 +37,7 @@ from ostinato.providers.anthropic_wire import (
     WireEvent,
     WireUsage,
 )
-from ostinato.providers.calls import CallIds, finished_call, legal_name
+from ostinato.providers.calls import CallIds, legal_name
 from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import Unreadable, decode_event, encode, no_reply
 from ostinato.providers.sse import ServerSentEvent
@@ -146,7 +146,7 @@ class AnthropicReply:
 
     def read(self, events: Iterable[ServerSentEvent], into: list[AnyModelEvent]) -> None:
         """The model events of a chunk; `ping` and kinds unknown to us give none."""
-        decode, readers = EVENT_DECODER.decode, self._readers
+        decode, readers, blocks = EVENT_DECODER.decode, self._readers, self._blocks
         for event in events:
             if self._is_complete or not event.data:
                 continue
@@ -154,6 +154,13 @@ class AnthropicReply:
                 wire = decode(event.data)
             except Unreadable:
                 wire = decode_event(EVENT_DECODER, event.data)
+            delta = wire.delta
+            if delta is not None and delta.text and wire.type == "content_block_delta":
+                block = blocks.get(wire.index)
+                if block is not None and block.type == "text":  # most of what there is, by the shortest way
+                    block.parts.append(delta.text)
+                    into.append(TextDelta(block.index, delta.text))
+                    continue
             reader = readers.get(wire.type)
             if reader is not None:
                 into += reader(wire)
@@ -285,7 +292,7 @@ class AnthropicReply:
                 return RedactedThinking(self._state(block.sealed))
             case _:
                 self._has_calls = True
-                return finished_call(block.tool_use_id, block.name, text)
+                return self._call_ids.finish(block.tool_use_id, block.name, text)
 
     def _state(self, data: str) -> ProviderState:
         return ProviderState(self._facts.provider, self._facts.id, data)

@@ -1,11 +1,14 @@
 """Tool calls as replies bring them: under ids and names that keep every later request legal, with arguments that are an
 object.
 
-A provider's own id is kept while it is legal and unique in the request, a name while it is legal; any other is replaced.
+A provider's own id is kept while it is legal and unique in the request, a name while it is legal; any other is replaced. The
+very same call sent twice in one reply keeps the id of the first, by which whoever runs calls knows it.
 """
 
 import re
 from collections.abc import Iterable
+
+from msgspec.structs import replace
 
 from ostinato.messages import ToolUse
 from ostinato.ports import RequestMessage
@@ -22,11 +25,13 @@ NAMELESS = "unnamed_tool"
 
 
 class CallIds:
-    """Hands out the ids of one reply; none is given twice, and none that `messages` already hold."""
+    """Hands out the ids of one reply; none is given to two calls, and none that `messages` already hold."""
 
     def __init__(self, messages: Iterable[RequestMessage]) -> None:
         self._messages = messages
         self._taken: set[str] | None = None
+        self._proposed: dict[str, str] = {}  # by the id that was given for it
+        self._finished: dict[str, list[ToolUse]] = {}  # by the proposed id
 
     def take(self, proposed: str, *, response_id: str, index: int) -> str:
         """`proposed` if it may be used, else an id made from the response and the call's place in it."""
@@ -41,7 +46,21 @@ class CallIds:
                 attempt += 1
                 call_id = f"{stem}_{attempt}"
         taken.add(call_id)
+        self._proposed[call_id] = proposed
         return call_id
+
+    def finish(self, call_id: str, name: str, arguments: str) -> ToolUse:
+        """The call that `take` gave this id, complete. Another call of this reply that came under the same id of the provider,
+        with the same name and arguments, is this one: it is given out again as it was."""
+        call = finished_call(call_id, name, arguments)
+        proposed = self._proposed.get(call_id, "")
+        if not proposed:  # nothing tells that two calls without an id are one
+            return call
+        earlier = self._finished.setdefault(proposed, [])
+        same = next((one for one in earlier if replace(call, id=one.id) == one), None)
+        if same is None:
+            earlier.append(call)
+        return same or call
 
 
 def legal_name(name: str) -> str:

@@ -7,7 +7,7 @@ another begins, or with the reply.
 import msgspec
 
 from ostinato.events import AnyModelEvent, BlockStart, BlockStop, InputJsonDelta
-from ostinato.providers.calls import CallIds, finished_call, legal_name
+from ostinato.providers.calls import CallIds, legal_name
 from ostinato.providers.lenient_json import encode, parse_object
 from ostinato.providers.openai_wire import WireCall, WireFunction
 
@@ -112,7 +112,7 @@ class StreamedCalls:
         return events
 
     def _stop(self, call: StreamedCall) -> BlockStop:
-        block = finished_call(call.tool_use_id, call.name, "".join(call.parts))
+        block = self._call_ids.finish(call.tool_use_id, call.name, "".join(call.parts))
         call.is_done = True
         self.has_finished = True
         self.has_invalid = self.has_invalid or block.invalid_input is not None

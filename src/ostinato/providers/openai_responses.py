@@ -23,7 +23,7 @@ from ostinato.events import (
 from ostinato.messages import RedactedThinking, Text, Thinking, Usage
 from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.providers.address import endpoint_url
-from ostinato.providers.calls import CallIds, finished_call, legal_name
+from ostinato.providers.calls import CallIds, legal_name
 from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import Unreadable, decode_event, encode, no_reply
 from ostinato.providers.openai_responses_wire import (
@@ -414,7 +414,7 @@ class OpenAIResponsesReply:
     def _stop_call(self, block: OpenBlock, arguments: str, into: list[AnyModelEvent]) -> None:
         if block.index < 0:
             self._start_call(block, into)
-        finished = finished_call(block.tool_use_id, block.name, arguments)
+        finished = self._call_ids.finish(block.tool_use_id, block.name, arguments)
         if finished.invalid_input is not None:
             # Cut at the output limit, or just wrong? What comes next tells.
             block.pieces = [arguments]
@@ -427,7 +427,9 @@ class OpenAIResponsesReply:
         blocks, self._unreadable = self._unreadable, []
         for block in blocks:
             self._has_calls = True
-            into.append(BlockStop(block.index, finished_call(block.tool_use_id, block.name, block.text)))
+            into.append(
+                BlockStop(block.index, self._call_ids.finish(block.tool_use_id, block.name, block.text))
+            )
 
     # -------------------------------------------------------------------------------------------- counts
 

@@ -123,6 +123,8 @@ async def _gather(
                 if on_text:
                     on_text(event.text)
             case BlockStop():
+                if isinstance(event.block, ToolUse) and event.block in reply.calls:
+                    continue  # the same call, sent twice
                 reply.blocks.append(event.block)
                 if isinstance(event.block, ToolUse):
                     reply.calls.append(event.block)
