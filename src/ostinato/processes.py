@@ -10,7 +10,7 @@ class ProcessResult(msgspec.Struct, frozen=True):
     """A child that is gone, its tree with it if we ended it.
 
     `exit_code` is None when we killed it. `output` is head and tail of what it wrote with a marked gap; `stderr` is
-    filled only when asked for apart. `spill_path` keeps the whole output when it was cut. Durations are in seconds of a
+    filled only when asked for apart. `spill_path` keeps the whole output when it was cut, or its first `spilled_bytes`. Durations are in seconds of a
     monotonic clock. `folder_note` says, of a shell, what became of the folder in which commands start.
     """
 
@@ -22,6 +22,7 @@ class ProcessResult(msgspec.Struct, frozen=True):
     timed_out: bool
     duration_s: float
     folder_note: str = ""
+    spilled_bytes: int = 0
 
 
 BackgroundState = Literal["running", "exited", "stopped"]
@@ -44,13 +45,17 @@ class BackgroundFacts(msgspec.Struct, frozen=True):
 
 
 class BackgroundOutput(msgspec.Struct, frozen=True):
-    """Its output from byte `start` to byte `end`. `lost_bytes` before that were asked for and not kept."""
+    """Its output from byte `start` to byte `end`. `lost_bytes` before that were asked for and not kept.
+
+    `unfinished_line` is what follows it without a line end yet: a progress bar as it looks now, a question.
+    """
 
     text: str
     start: int
     end: int
     lost_bytes: int
     facts: BackgroundFacts
+    unfinished_line: str = ""
 
 
 def background_task_id(call_id: str) -> str:

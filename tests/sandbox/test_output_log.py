@@ -24,15 +24,30 @@ def test_readings_one_after_the_other_give_the_whole_and_split_no_code_point(tmp
     text = "é€😀x\nlonger line €€€\n" * 20
     for byte in text.encode():
         log.feed(bytes([byte]))
+    log.end()
     assert read_all(log, max_bytes) == text
 
 
-@pytest.mark.parametrize("unfinished", ["€".encode()[:2], "😀".encode()[:3], b"\x1b", b"\x1b[1;3"])
-def test_what_is_not_finished_waits_while_more_may_come(tmp_path: Path, unfinished: bytes):
+@pytest.mark.parametrize("cut", ["€".encode()[:2], "😀".encode()[:3]])
+def test_a_very_long_line_is_not_cut_within_a_code_point_while_more_may_come(tmp_path: Path, cut: bytes):
     log = OutputLog(tmp_path)
-    log.feed(b"Password:" + unfinished)
-    assert log.read(0, 100, is_growing=True).data == b"Password:"
-    assert log.read(0, 100, is_growing=False).data == b"Password:" + unfinished
+    log.feed(b"x" * 100_000 + cut)
+    assert log.read(99_990, 100, is_growing=True).data == b"x" * 10
+    assert log.read(99_990, 100, is_growing=False).data == b"x" * 10 + cut
+
+
+def test_a_line_that_is_redrawn_counts_when_it_is_done_and_can_be_seen_before(tmp_path: Path):
+    log = OutputLog(tmp_path)
+    for percent in range(0, 100, 10):
+        log.feed(f"\x1b[2K{percent}%\r".encode())
+    assert log.total_bytes == 0
+    assert log.unfinished_line == "90%"
+    log.feed(b"\x1b[32mdone\x1b[0m\n")
+    assert log.read(0, 100, is_growing=True).data == b"done\n"
+    log.feed(b"Password: ")
+    assert log.unfinished_line == "Password: "
+    log.end()
+    assert log.read(5, 100, is_growing=False).data == b"Password: "
 
 
 def test_without_a_folder_the_newest_is_kept_in_memory_and_the_rest_is_counted():
@@ -40,6 +55,7 @@ def test_without_a_folder_the_newest_is_kept_in_memory_and_the_rest_is_counted()
     for _ in range(4):
         log.feed(b"x" * TAIL_WITHOUT_FILE_BYTES)
     log.feed(b"\nlast\n")
+    log.end()
     assert log.path is None
     found = log.read(0, 100, is_growing=False)
     assert found.start > 0

@@ -89,7 +89,9 @@ class BackgroundProcess:
         if self.state != "running" and found.end >= self._log.total_bytes:
             self.is_end_known = True
         lost_bytes = max(0, found.start - wanted)
-        return BackgroundOutput(text, found.start, found.end, lost_bytes, self.facts())
+        return BackgroundOutput(
+            text, found.start, found.end, lost_bytes, self.facts(), self._log.unfinished_line
+        )
 
     def terminate(self) -> None:
         """SIGTERM to the whole tree."""
@@ -153,6 +155,7 @@ class BackgroundProcess:
     def _settle(self) -> None:
         """The end, for everybody to see; the state last, for it is what others wait for."""
         self._reaped()
+        self._log.end()
         self._exit_code = None if self.is_stopped else self._process.returncode
         self._ended_s = time.monotonic()
         self.state = "stopped" if self.is_stopped else "exited"

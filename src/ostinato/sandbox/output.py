@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from ostinato.sandbox.terminal_fold import TerminalFold
+
 MAX_SPILL_BYTES: Final = 256 * 1024 * 1024
 """A spill file stops growing here; the command runs on and its bytes are still counted."""
 
@@ -20,9 +22,14 @@ MAX_PROGRESS_BYTES: Final = 4096
 
 
 class OutputWindow:
-    """Takes a byte stream piece by piece and renders its head and tail as text."""
+    """Takes a byte stream piece by piece and renders its head and tail as text. With a `fold`, everything here is about what
+    it lets through.
+    """
 
-    def __init__(self, max_bytes: int, spill: "SpillFile | None" = None) -> None:
+    def __init__(
+        self, max_bytes: int, spill: "SpillFile | None" = None, *, fold: TerminalFold | None = None
+    ) -> None:
+        self._fold = fold
         self._head_capacity = max_bytes // 2
         self._tail_capacity = max_bytes - self._head_capacity
         self._head = bytearray()
@@ -35,6 +42,14 @@ class OutputWindow:
         return self.total_bytes > self._head_capacity + self._tail_capacity
 
     def feed(self, chunk: bytes) -> None:
+        self._take(chunk if self._fold is None else self._fold.feed(chunk))
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        if self._fold is not None:
+            self._take(self._fold.end())
+
+    def _take(self, chunk: bytes) -> None:
         fits_before = not self.is_truncated
         self.total_bytes += len(chunk)
         if self._spill is not None and self.is_truncated:

@@ -1,4 +1,4 @@
-"""All output of a process in the background, to be read by offset while it grows: its beginning in a file, its end in memory.
+"""All output of a process in the background, as a terminal would show it, to be read by offset while it grows: its beginning in a file, its end in memory.
 
 Promise: memory and disk stay bounded whatever comes, what was not kept is counted, and no code point is split by a reading.
 """
@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from ostinato.sandbox.output import SpillFile
+from ostinato.sandbox.terminal_fold import TerminalFold
 
 TAIL_BYTES: Final = 64 * 1024
 """The newest output, kept in memory: what a file that is full, or cannot be, no longer takes."""
@@ -42,6 +43,7 @@ class OutputLog:
         self._tail = bytearray()
         self._capacity = TAIL_WITHOUT_FILE_BYTES if folder is None else TAIL_BYTES
         self._lock = threading.Lock()
+        self._fold = TerminalFold()
         self.total_bytes = 0
 
     @property
@@ -49,15 +51,29 @@ class OutputLog:
         """Where it lies; None before the first byte, and where it could not be kept."""
         return None if self._file is None else self._file.path
 
+    @property
+    def unfinished_line(self) -> str:
+        """The last one, as it looks now; it counts when it is done."""
+        with self._lock:
+            return self._fold.unfinished.decode("utf-8", "replace")
+
     def feed(self, chunk: bytes) -> None:
         with self._lock:
-            self.total_bytes += len(chunk)
-            if self._file is not None:
-                self._file.write(chunk)
-            self._tail += chunk
-            # Trimming only at twice the capacity keeps the cost per byte constant.
-            if len(self._tail) > 2 * self._capacity:
-                del self._tail[: -self._capacity]
+            self._take(self._fold.feed(chunk))
+
+    def end(self) -> None:
+        """Nothing more is held back."""
+        with self._lock:
+            self._take(self._fold.end())
+
+    def _take(self, chunk: bytes) -> None:
+        self.total_bytes += len(chunk)
+        if self._file is not None:
+            self._file.write(chunk)
+        self._tail += chunk
+        # Trimming only at twice the capacity keeps the cost per byte constant.
+        if len(self._tail) > 2 * self._capacity:
+            del self._tail[: -self._capacity]
 
     def read(self, offset: int, max_bytes: int, *, is_growing: bool) -> Slice:
         """At most `max_bytes` from `offset` on. Where more follows it ends with a line if it can; while the output grows what
@@ -75,6 +91,7 @@ class OutputLog:
     def close(self) -> None:
         """No more will come; it can still be read."""
         with self._lock:
+            self._take(self._fold.end())
             if self._file is not None:
                 self._file.close()
 

@@ -27,6 +27,7 @@ from ostinato.sandbox.output import OutputWindow, RecentText, SpillFile
 from ostinato.sandbox.process_tree import ProcessTree
 from ostinato.sandbox.run_group import RunGroup
 from ostinato.sandbox.start import start_child
+from ostinato.sandbox.terminal_fold import TerminalFold
 
 TERMINATE_GRACE_S: Final = 1.0
 """Between SIGTERM and SIGKILL on a timeout."""
@@ -63,6 +64,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     on_output: Callable[[str], None] | None = None,
     group: RunGroup | None = None,
     pass_fds: Sequence[int] = (),
+    folds: bool = False,
 ) -> ProcessResult:
     """Run `argv` (no shell) in `cwd` with `env` and this run's token, and wait for its exit.
 
@@ -70,6 +72,8 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     (with standard error in its place, unless `separate_stderr`: then that has a window of the same size to itself).
     Longer output also goes whole to a file in `spill_dir`, up to 256 MiB (with `separate_stderr` only standard
     output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
+
+    With `folds`, the output is what a terminal would show in the end, and sizes are of that.
 
     `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation
     SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline; what has its output
@@ -79,7 +83,8 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     """
     started_s = time.monotonic()
     spill = SpillFile(spill_dir) if spill_dir is not None else None
-    output, stderr = OutputWindow(max_output_bytes, spill), OutputWindow(max_output_bytes)
+    output = OutputWindow(max_output_bytes, spill, fold=TerminalFold() if folds else None)
+    stderr = OutputWindow(max_output_bytes)
     child = start_child(
         argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group, pass_fds=pass_fds
     )
@@ -91,6 +96,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
             await run.until_exit()
             is_own_end = True
         await (run.drain() if is_own_end else run.terminate())
+        output.end()
         run.report(is_last=True)
         is_done = True
     finally:
@@ -105,6 +111,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
         spill_path=spill.path if spill is not None else None,
         timed_out=not is_own_end,
         duration_s=time.monotonic() - started_s,
+        spilled_bytes=0 if spill is None else spill.kept_bytes,
     )
 
 

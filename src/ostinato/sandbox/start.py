@@ -3,9 +3,11 @@
 import contextlib
 import os
 import subprocess
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -54,15 +56,14 @@ def start_child(
             write_ends.append(write_end)
         source: int = subprocess.DEVNULL
         if stdin is not None:
-            import tempfile  # ruff: ignore[import-outside-top-level] - few commands are given input
-
-            file = child_ends.enter_context(tempfile.TemporaryFile())
+            file = child_ends.enter_context(_unnamed_file())
             file.write(stdin)
+            file.flush()
             file.seek(0)
             source = file.fileno()
         try:
             process = subprocess.Popen(
-                list(argv),
+                [_encoded(word) for word in argv],
                 cwd=cwd,
                 env={**env, RUN_ID_VARIABLE: nested_run_id(outer, guard.token, group_token, token)},
                 stdin=source,
@@ -78,6 +79,23 @@ def start_child(
         if group is not None:
             group.add(tree)
         return Child(process, tuple(pipes), tree)
+
+
+def _encoded(word: str) -> bytes:
+    """For a system whose locale has no such letter the word is UTF-8."""
+    try:
+        return os.fsencode(word)
+    except UnicodeEncodeError:
+        return word.encode("utf-8")
+
+
+def _unnamed_file() -> IO[bytes]:
+    """In memory where the system can: no folder for temporary files is needed."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("stdin"), "w+b")
+    import tempfile  # ruff: ignore[import-outside-top-level] - few commands are given input
+
+    return tempfile.TemporaryFile()
 
 
 def _explain_start(argv: Sequence[str], cwd: Path, error: Exception) -> UsageError:

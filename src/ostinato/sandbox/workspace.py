@@ -149,6 +149,7 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             spill_dir=self.spill_dir,
             on_output=on_output,
             group=self._group,
+            folds=True,
         )
         if self.shell is None:
             return await run(("bash", "-c", command))

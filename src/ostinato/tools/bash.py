@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -120,7 +119,7 @@ def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcom
     elif result.exit_code != 0:
         notes.append(f"[{describe_exit(command, result.exit_code)}]")
     if result.total_bytes > MAX_OUTPUT_BYTES:
-        notes.append(_size_note(result.total_bytes, result.spill_path))
+        notes.append(_size_note(result))
     if result.folder_note:
         notes.append(f"[{result.folder_note}]")
     output = plain_text(result.output).rstrip("\n")
@@ -132,6 +131,9 @@ def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcom
     )
 
 
-def _size_note(total_bytes: int, spill_path: Path | None) -> str:
-    whole = f"; all of it is in {spill_path}" if spill_path is not None else ""
-    return f"[the output has {total_bytes} bytes, the middle is left out{whole}]"
+def _size_note(result: ProcessResult) -> str:
+    where = ""
+    if result.spill_path is not None:
+        is_whole = result.spilled_bytes in {0, result.total_bytes}
+        where = f"; {'all of it is' if is_whole else f'its first {result.spilled_bytes} bytes are'} in {result.spill_path}"
+    return f"[the output has {result.total_bytes} bytes, the middle is left out{where}]"

@@ -79,6 +79,8 @@ def _told(found: BackgroundOutput) -> str:
         lines.append(f"[{found.lost_bytes} bytes before this are not kept]")
     text = bounded(plain_text(found.text).strip("\n"), MAX_OUTPUT_BYTES)
     lines.append(text or ("[no output]" if facts.total_bytes == 0 else "[no new output]"))
+    if found.unfinished_line:
+        lines.append(f"[in a line that is not finished: {plain_text(found.unfinished_line)}]")
     if found.end < facts.total_bytes:
         lines.append(f"[bytes {found.start} to {found.end} of {facts.total_bytes}; call again for the next]")
     return "\n".join(lines)
