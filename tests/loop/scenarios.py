@@ -27,7 +27,6 @@ from ostinato.testing import (
     Cut,
     Fails,
     FakeClock,
-    Gate,
     Reply,
     ScriptedModel,
     Turn,
@@ -134,15 +133,9 @@ def over_the_limit(times: int) -> list[Turn]:
 
 def writing_part(then: ModelError | None) -> Scene:
     """The reply breaks off once its call has begun to change something."""
-    begun = Gate()
-
-    async def opens(_input: object, _context: object) -> None:
-        begun.open()
-        await takes_steps(_input, _context)
-
-    cut = Cut(Reply(say("I write"), call("Write", "t1"), begun, say("x")), after_blocks=2, error=then)
+    cut = Cut(Reply(say("I write"), call("Write", "t1"), say("x"), say("y")), after_blocks=3, error=then)
     made = scene(cut, Reply(say("done")), others=second(Reply(say("done"))))
-    return replace(made, tools=[fake_tool("Write", opens, log=made.log)])
+    return replace(made, tools=[fake_tool("Write", log=made.log)])
 
 
 def illegal() -> Scene:
@@ -177,8 +170,8 @@ def new_key() -> Scene:
     return scene(Fails(KEY), Reply(say("here")), refresh_auth=refresh)
 
 
-SCENARIOS: dict[str, Callable[[], Scene]] = {
-    # reasons to go on
+REASONS: dict[str, Callable[[], Scene]] = {
+    # to go on
     "next_turn": lambda: scene(Reply(say("I look"), call("Look", "t1")), Reply(say("done"))),
     "max_output_tokens_escalate": lambda: scene(*over_the_limit(1)),
     "max_output_tokens_recovery": lambda: scene(*over_the_limit(2)),
@@ -191,7 +184,7 @@ SCENARIOS: dict[str, Callable[[], Scene]] = {
     "pause_turn_resume": lambda: scene(Reply(say("a"), stop_reason="pause_turn"), Reply(say("b"))),
     "empty_response_retry": lambda: scene(Reply(), Reply(say("a"))),
     "history_repair_retry": illegal,
-    # reasons to end
+    # to end
     "completed": lambda: scene(Reply(think("hm"), say("hello"))),
     "aborted_streaming": aborted_in_reply,
     "aborted_tools": aborted_in_tools,
@@ -205,7 +198,9 @@ SCENARIOS: dict[str, Callable[[], Scene]] = {
     "image_error": lambda: scene(Fails(MEDIA_REFUSED), before=[IMAGE]),
     "budget_exhausted": out_of_budget,
     "malformed_tool_use_exhausted": malformed,
-    # within a pass
+}
+
+WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
     "a look and a write": lambda: scene(
         Reply(call("Look", "a"), call("Write", "b"), call("Look", "c")), Reply(say("done"))
     ),
@@ -223,3 +218,5 @@ SCENARIOS: dict[str, Callable[[], Scene]] = {
     "a new key": new_key,
     "an output that fits": lambda: scene(Fails(TOO_MUCH), Reply(say("short"))),
 }
+
+SCENARIOS = {**REASONS, **WITHIN_A_PASS}

@@ -2,12 +2,11 @@
 aborted, or its consumer leaves. What must hold after it is checked in one place.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import anyio.lowlevel
 from tests.loop.scene import Scene
 
 from ostinato.errors import JournalError, ModelError
@@ -21,15 +20,16 @@ from ostinato.events import (
 )
 from ostinato.history import History
 from ostinato.invariants import problems
-from ostinato.loop.deps import Deps
-from ostinato.loop.fallback import Substitute
+from ostinato.loop.deps import Deps, DrainCollapsed, Shorten
 from ostinato.loop.model_call import CallModel
 from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, Message, ToolResult, UserMessage
 from ostinato.normalise.normaliser import Normaliser
-from ostinato.ports import Allowed, Denied, ModelRequest, PermissionQuery, Permissions
-from ostinato.records import AnyEdit, Record, ToolFinished, ToolStarted
-from ostinato.testing import SCRIPTED_FACTS, MemoryJournal, RunLog, say
+from ostinato.ports import Allowed, Denied, ModelFacts, ModelRequest, PermissionQuery, Permissions
+from ostinato.records import AnyEdit, Ended, Record, ToolFinished, ToolStarted
+from ostinato.stop_hooks import StopDecision, StopHook, Stopping
+from ostinato.testing import SCRIPTED_FACTS, MemoryJournal, say
+from ostinato.tool_hooks import AfterTool, AfterToolDecision, ToolRan
 
 Strike = Literal["fail", "abort", "leave"]
 
@@ -118,18 +118,49 @@ def struck_model(inner: CallModel, striker: Striker) -> CallModel:
     return stream
 
 
+def struck_shorten(inner: Shorten, striker: Striker) -> Shorten:
+    async def shorten(messages: History, error: ModelError | None, model: ModelFacts) -> Sequence[AnyEdit]:
+        striker.touch("shorten")
+        return await inner(messages, error, model)
+
+    return shorten
+
+
+def struck_drain(inner: DrainCollapsed, striker: Striker) -> DrainCollapsed:
+    async def drain(messages: History) -> Sequence[AnyEdit]:
+        striker.touch("drain")
+        return await inner(messages)
+
+    return drain
+
+
+def struck_stop_hook(inner: StopHook, striker: Striker) -> StopHook:
+    async def hook(asked: Stopping, /) -> StopDecision | None:
+        striker.touch("stop hook")
+        return await inner(asked)
+
+    return hook
+
+
+def struck_tool_hook(inner: AfterTool, striker: Striker) -> AfterTool:
+    async def hook(ran: ToolRan, /) -> AfterToolDecision | None:
+        striker.touch("tool hook")
+        return await inner(ran)
+
+    return hook
+
+
 def struck_deps(deps: Deps, striker: Striker) -> Deps:
     async def prepare(messages: History) -> Sequence[AnyEdit]:
         striker.touch("prepare")
-        return () if deps.prepare_context is None else await deps.prepare_context(messages)
+        return await deps.prepare_context(messages) if deps.prepare_context else ()
 
     async def attach(view: Sequence[Message]) -> Sequence[Message]:
         striker.touch("attach")
         return await deps.collect_attachments(view)
 
     chain = tuple(
-        Substitute(one.facts, struck_model(one.call_model, striker), one.thinking)
-        for one in deps.fallbacks.substitutes
+        replace(one, call_model=struck_model(one.call_model, striker)) for one in deps.fallbacks.substitutes
     )
     return replace(
         deps,
@@ -137,6 +168,11 @@ def struck_deps(deps: Deps, striker: Striker) -> Deps:
         permissions=StruckGate(deps.permissions, striker),
         prepare_context=prepare,
         collect_attachments=attach,
+        shorten=struck_shorten(deps.shorten, striker),
+        strip_media=struck_shorten(deps.strip_media, striker),
+        drain_collapsed=deps.drain_collapsed and struck_drain(deps.drain_collapsed, striker),
+        stop_hooks=[struck_stop_hook(hook, striker) for hook in deps.stop_hooks],
+        after_tool=[struck_tool_hook(hook, striker) for hook in deps.after_tool],
         fallbacks=replace(deps.fallbacks, substitutes=chain),
     )
 
@@ -149,20 +185,23 @@ class Played:
     striker: Striker
     journal: MemoryJournal
     events: list[Event]
-    log: RunLog
 
     @property
     def ends(self) -> list[Terminal]:
         return [event for event in self.events if isinstance(event, Terminal)]
 
 
-async def play(scene: Scene, log: RunLog, striker: Striker) -> Played:
-    """Run to the end, or until the striker has the consumer leave."""
+def as_they_are(deps: Deps) -> Deps:
+    return deps
+
+
+async def play(scene: Scene, striker: Striker, change: Callable[[Deps], Deps] = as_they_are) -> Played:
+    """Run to the end, or until the striker has the consumer leave. `change` is made to what the loop gets from outside."""
     journal = StruckJournal(striker)
     scene = replace(scene, journal=journal)
     striker.scene = scene
     events: list[Event] = []
-    stream = query(scene.params(), struck_deps(scene.deps(), striker))
+    stream = query(scene.params(), struck_deps(change(scene.deps()), striker))
     try:
         async for event in stream:
             events.append(event)
@@ -172,7 +211,7 @@ async def play(scene: Scene, log: RunLog, striker: Striker) -> Played:
     except Struck:
         striker.has_left = True
     await stream.aclose()
-    return Played(scene, striker, journal, events, log)
+    return Played(scene, striker, journal, events)
 
 
 # ------------------------------------------------------------------ what must hold
@@ -184,7 +223,7 @@ def check(played: Played) -> None:
     if not played.striker.has_left:
         assert len(ends) == 1
         assert events[-1] is ends[0]
-    assert played.log.running == frozenset()
+    assert played.scene.log.running == frozenset()
     for model in (played.scene.model, *played.scene.others):
         assert model.open_streams == 0
     view = History.fold([*played.scene.params().messages.view(), *played.journal.records]).view()
@@ -213,7 +252,7 @@ def is_sound(view: list[Message]) -> None:
 
 
 def is_shown_as_it_is(played: Played, view: list[Message]) -> None:
-    """What was shown and is gone from the view has its tombstone, and nothing else has."""
+    """What was shown and is gone from the view has its tombstone, and nothing else has. A refused reply alone stays on the screen."""
     shown = {e.message.uuid for e in played.events if isinstance(e, AssistantEvent | UserEvent)}
     buried = [event.uuid for event in played.events if isinstance(event, Tombstone)]
     assert len(buried) == len(set(buried))
@@ -222,7 +261,8 @@ def is_shown_as_it_is(played: Played, view: list[Message]) -> None:
         kept.add(message.uuid)
         if isinstance(message, UserMessage | AssistantMessage):
             kept.update(message.block_ids)
-    if not played.striker.has_left:
+    is_refused = any(isinstance(one, Ended) and one.reason == "refused" for one in played.journal.records)
+    if not played.striker.has_left and not is_refused:
         assert shown - kept == set(buried)
     assert not set(buried) & kept
 
@@ -237,8 +277,3 @@ def no_effect_twice(played: Played, view: list[Message]) -> None:
     kept = {c.id for m in view if isinstance(m, AssistantMessage) for c in m.tool_uses}
     acted = [r.tool_use_id for r in records if isinstance(r, ToolStarted) and not r.is_read_only]
     assert set(acted) <= kept
-
-
-async def takes_steps(_input: object, _context: object) -> None:
-    for _ in range(3):
-        await anyio.lowlevel.checkpoint()

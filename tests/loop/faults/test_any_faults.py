@@ -7,7 +7,8 @@ from itertools import groupby
 import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.loop.faults.driver import Played, Striker, check, play, takes_steps
+from tests.loop.faults.driver import Played, Striker, check, play
+from tests.loop.scenarios import takes_steps
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError, ModelErrorKind
@@ -147,9 +148,9 @@ def check_course(
     ]
     config = QueryConfig(normalise_strictly=True, max_retries=max_retries)
     clock = FakeClock(auto_advance=True)
-    scene = Scene(models[0], tools, config=config, clock=clock, others=models[1:], max_turns=12)
+    scene = Scene(models[0], tools, config=config, clock=clock, others=models[1:], max_turns=12, log=log)
     striker = Striker(strike_at if is_abort else 0, "abort")
-    played = anyio.run(play, scene, log, striker, backend=backend)
+    played = anyio.run(play, scene, striker, backend=backend)
     check(played)
     bounded(played, max_retries)
     released(played)

@@ -1,104 +1,67 @@
-"""A reply cut after each of its bytes, as the Messages wire brings it: the next attempt makes it whole, and nothing is done twice."""
+"""Each reply of each scenario cut after each of its bytes, as its wire brings it, the connection ending in order or not.
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+Every cut is read by the real reader of the wire. What the loop hears then is one of few courses, as it hears of whole events
+only; each different course is played once, with all of the loop.
+"""
 
-import anyio.lowlevel
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
-from tests.loop.faults.driver import Striker, check, play, takes_steps
+from tests.loop.faults.driver import Striker, check, play
+from tests.loop.faults.wired import WIRES, Course, End, Line, TwoEnds, courses, wired_deps
+from tests.loop.scenarios import SCENARIOS, WITHIN_A_PASS, takes_steps
 from tests.loop.scene import Scene
 
-from ostinato.errors import ModelError
-from ostinato.events import AnyModelEvent, AssistantEvent
+from ostinato.events import AssistantEvent
 from ostinato.history import History
 from ostinato.messages import AssistantMessage, Text, ToolUse
 from ostinato.ports import ModelRequest
-from ostinato.providers.anthropic import AnthropicReply
-from ostinato.providers.calls import CallIds
-from ostinato.providers.deadlines import DEFAULT_DEADLINES
-from ostinato.providers.exchange import HttpFailure
-from ostinato.providers.streaming import EventBatches
-from ostinato.providers.watchdog import Watchdog
 from ostinato.state import QueryConfig
-from ostinato.testing import (
-    SCRIPTED_FACTS,
-    FakeClock,
-    Gate,
-    Reply,
-    RunLog,
-    ScriptedModel,
-    call,
-    fake_tool,
-    say,
-)
-from ostinato.testing.script import steps
-from ostinato.testing.wire import Answering
-from ostinato.testing.wire_anthropic import AnthropicWire
-
-CONFIG = QueryConfig(normalise_strictly=True, max_retries=3)
-PIECE_BYTES = 400
+from ostinato.testing import FakeClock, Reply, ScriptedModel, call, fake_tool, say
 
 
-def wire_bytes(reply: Reply, number: int) -> bytes:
-    """The reply as the Messages API sends it; ids of calls are new each time, as a model's are."""
-    parts = [replace(b, id=f"{b.id}{number}") if isinstance(b, ToolUse) else b for b in reply.blocks]
-    reply = Reply(*parts)
-    wire, answering = AnthropicWire(), Answering(f"msg_{number}", SCRIPTED_FACTS.id, reply.blocks)
-    events = steps(reply, response_id=f"msg_{number}", provider="anthropic", model=SCRIPTED_FACTS.id)
-    sent = (wire.events(event, answering) for event in events if not isinstance(event, Gate))
-    return b"".join(data for one in sent for data in one)
+@pytest.fixture
+def anyio_backend() -> str:
+    """One is enough: what differs between the two is the subject of other tests."""
+    return "asyncio"
 
 
-class Pieces:
-    """A body that ends after its bytes, in an orderly way or not."""
-
-    url = "http://wire"
-    request_id = ""
-
-    def __init__(self, body: bytes, *, resets: bool) -> None:
-        self._pieces = [body[at : at + PIECE_BYTES] for at in range(0, len(body), PIECE_BYTES)]
-        self._resets = resets
-
-    async def next_chunk(self) -> bytes | None:
-        await anyio.lowlevel.checkpoint()
-        if self._pieces:
-            return self._pieces.pop(0)
-        if self._resets:
-            raise ModelError("reset", kind="stream_cut", retry=True)
-        return None
-
-    def failure(self, body: bytes) -> HttpFailure:
-        return HttpFailure(self.url, 200, {}, body, datetime.now(UTC))
+async def different_ends(make: Callable[[], Scene], ends: TwoEnds) -> dict[Course, End]:
+    """All cuts of all replies, one for each course that they lead to."""
+    line = Line(ends)
+    check(await play(make(), Striker(), partial(wired_deps, line=line)))
+    found: dict[Course, End] = {}
+    for number, sent in enumerate(line.sent):
+        for course, end in courses(ends, sent, number):
+            found.setdefault(course, end)
+    assert len(found) >= sum(
+        len(sent.chunks) for sent in line.sent
+    )  # whole events at the least are told apart
+    return found
 
 
-class WireModel(ScriptedModel):
-    """Plays replies as bytes; the first attempt at the first reply ends after `cut_at` of them."""
-
-    def __init__(self, *replies: Reply, cut_at: int | None, resets: bool) -> None:
-        super().__init__(*replies)
-        self._replies = list(replies)
-        self._cut_at = cut_at
-        self._resets = resets
-        self._sent = 0
-
-    @asynccontextmanager
-    async def stream(
-        self, request: ModelRequest
-    ) -> AsyncGenerator[AsyncIterator[Sequence[AnyModelEvent]], None]:
-        self.requests.append(request)
-        self._sent += 1
-        cut_at, self._cut_at = self._cut_at, None
-        is_first = len(request.messages) == 1
-        data = wire_bytes(self._replies[0 if is_first else 1], self._sent)
-        pieces = Pieces(data[:cut_at], resets=self._resets and cut_at is not None)
-        decoder = AnthropicReply(SCRIPTED_FACTS, CallIds(request.messages))
-        yield EventBatches(pieces, decoder, _no_refusal, Watchdog(DEFAULT_DEADLINES, is_streamed=True))
+RUNS = [
+    *((name, "anthropic") for name in SCENARIOS),
+    *((name, wire) for name in WITHIN_A_PASS for wire in WIRES if wire != "anthropic"),
+]
+"""What follows a pass does not know of wires."""
 
 
-def _no_refusal(failure: HttpFailure) -> ModelError:
-    raise AssertionError(failure)
+@pytest.mark.parametrize(("name", "wire"), RUNS)
+async def test_a_query_whose_stream_is_cut_at_any_byte_keeps_its_promises(name: str, wire: str):
+    ends = WIRES[wire]
+    for end in (await different_ends(SCENARIOS[name], ends)).values():
+        line = Line(ends, end)
+        played = await play(SCENARIOS[name](), Striker(), partial(wired_deps, line=line))
+        try:
+            check(played)
+        except AssertionError as error:
+            raise AssertionError(f"{end}: {error}") from error
+
+
+# ------------------------------------------------------------------ and nothing of an answer is lost
 
 
 def a_look() -> list[Reply]:
@@ -113,30 +76,31 @@ def text_of(reply: Reply) -> str:
     return "".join(block.text for block in reply.blocks if isinstance(block, Text))
 
 
-async def cut_everywhere(make: Callable[[], list[Reply]]) -> None:
-    """Every other time the connection is reset, else it ends in order."""
-    whole = len(wire_bytes(make()[0], 1))
-    for cut_at in range(whole + 1):
-        log = RunLog()
-        model = WireModel(*make(), cut_at=cut_at, resets=bool(cut_at % 2))
-        look = fake_tool("Look", takes_steps, log=log, is_read_only=True)
-        scene = Scene(model, [look], config=CONFIG, clock=FakeClock(auto_advance=True))
-        played = await play(scene, log, Striker())
+def asking(replies: Callable[[], list[Reply]]) -> Scene:
+    """A model that says the same again when it is asked the same again, with new ids for its calls."""
+
+    def script(request: ModelRequest, number: int) -> Reply:
+        said = replies()[0 if len(request.messages) == 1 else 1].blocks
+        return Reply(*(replace(b, id=f"{b.id}{number}") if isinstance(b, ToolUse) else b for b in said))
+
+    made = Scene(ScriptedModel(script=script), config=QueryConfig(normalise_strictly=True, max_retries=3))
+    made.clock = FakeClock(auto_advance=True)
+    made.tools = [fake_tool("Look", takes_steps, log=made.log, is_read_only=True)]
+    return made
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("replies", [an_answer, a_look])
+async def test_a_reply_cut_after_any_byte_comes_whole_in_the_end(
+    replies: Callable[[], list[Reply]], wire: str
+):
+    ends, make = WIRES[wire], partial(asking, replies)
+    for end in (await different_ends(make, ends)).values():
+        scene = make()
+        played = await play(scene, Striker(), partial(wired_deps, line=Line(ends, end)))
         check(played)
-        assert played.ends[0].reason == "completed", cut_at
+        assert played.ends[0].reason == "completed", end
         assert not [e for e in played.events if isinstance(e, AssistantEvent) and e.message.is_error]
         view = History.fold([*scene.params().messages.view(), *played.journal.records]).view()
         kept = [message.text for message in view if isinstance(message, AssistantMessage)]
-        assert kept == [text_of(reply) for reply in make()]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """One is enough: what differs between the two is the subject of other tests."""
-    return "asyncio"
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("make", [an_answer, a_look])
-async def test_a_reply_cut_after_any_byte_comes_whole_in_the_end(make: Callable[[], list[Reply]]):
-    await cut_everywhere(make)
+        assert kept == [text_of(reply) for reply in replies()]
