@@ -57,6 +57,9 @@ class OutputWindow:
                 self._spill.write(bytes(self._head + self._tail))
             self._spill.write(chunk)
         room = self._head_capacity - len(self._head)
+        if room <= 0 and len(chunk) >= self._tail_capacity:
+            self._tail[:] = memoryview(chunk)[len(chunk) - self._tail_capacity :]
+            return
         self._head += chunk[:room]
         self._tail += chunk[room:]
         # Trimming only at twice the capacity keeps the cost per byte constant.

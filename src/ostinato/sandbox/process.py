@@ -6,10 +6,12 @@ synchronously; `process_tree` says how it is found.
 """
 
 import atexit
+import contextlib
 import math
 import os
 import select
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +31,9 @@ from ostinato.sandbox.run_group import RunGroup
 from ostinato.sandbox.start import start_child
 from ostinato.sandbox.terminal_fold import TerminalFold
 
+if sys.platform == "linux":
+    import fcntl
+
 TERMINATE_GRACE_S: Final = 1.0
 """Between SIGTERM and SIGKILL on a timeout."""
 
@@ -44,7 +49,10 @@ PROGRESS_INTERVAL_S: Final = 0.05
 CHUNK_BYTES: Final = 65_536
 """One read: the size of a pipe on Linux."""
 
-CHUNKS_A_WAKE: Final = 4
+WIDE_PIPE_BYTES: Final = 1024 * 1024
+"""What Linux allows everybody to ask for."""
+
+CHUNKS_A_WAKE: Final = 16
 """Reads of one pipe before other tasks get their turn."""
 
 MAX_LEFTOVER_BYTES: Final = 256 * 1024 * 1024
@@ -130,6 +138,7 @@ class _Run:
         self._windows = windows
         self._on_output = on_output
         self._recent = {pipe: RecentText() for pipe in windows}
+        self._wide: set[int] = set()
         self._reported_s = -math.inf
         self._watch = watch_exit(process, windows)
         self._at_exit = _kill_at_exit(tree)
@@ -180,6 +189,14 @@ class _Run:
         self._read(await self._watch.wait(min(up_to_s, PROGRESS_INTERVAL_S) if is_text_waiting else up_to_s))
         self.report()
 
+    def _widen(self, pipe: int) -> None:
+        """A flood: a larger pipe means fewer wakes. Refused to a user who has too many of them."""
+        if pipe in self._wide or sys.platform != "linux":
+            return
+        self._wide.add(pipe)
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, WIDE_PIPE_BYTES)
+
     def _read(self, pipes: Iterable[int]) -> None:
         for pipe in pipes:
             for _ in range(CHUNKS_A_WAKE):
@@ -195,6 +212,8 @@ class _Run:
                 self._windows[pipe].feed(chunk)
                 if self._on_output is not None:
                     self._recent[pipe].feed(chunk)
+                if len(chunk) == CHUNK_BYTES:
+                    self._widen(pipe)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
