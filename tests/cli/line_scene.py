@@ -1,12 +1,13 @@
 """Scenes of line mode: keys, a desk, what was sent, and places from which a conversation can be left."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
-from tests.cli.command import prompts_of
+from tests.cli.command import Desk, prompts_of
 from tests.cli.pseudo_terminal import PseudoTerminal
 
-from ostinato.testing import OnWire, Reply, StrictServer, call, say
+from ostinato.testing import OnWire, Reply, StrictServer, WireTurn, call, say
 
 CTRL_C: Final = "\x03"
 CTRL_D: Final = "\x04"
@@ -21,6 +22,18 @@ UNTIL_GO: Final = "touch started; while [ ! -e go ]; do read -t 0.01 < <(:); don
 """A command that says when it runs and ends when it is told to."""
 
 Place = Callable[[PseudoTerminal], None]
+
+
+@contextmanager
+def conversation(
+    desk: Desk, *turns: WireTurn, flags: Sequence[str] = (), **terminal: Any
+) -> Generator[tuple[PseudoTerminal, StrictServer], None, None]:
+    """A conversation whose prompt waits, with a server that answers so. The server can be asked about it afterwards too."""
+    with StrictServer(*turns) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, *flags, **terminal) as screen:
+            screen.prompted()
+            yield screen, server
 
 
 def pasted(text: str) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 from tests.cli.command import Desk
@@ -10,11 +9,6 @@ from tests.cli.command import Desk
 from ostinato.testing import Gate, OnWire, Reply, StrictServer, call, say
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 @pytest.mark.parametrize("flags", [("--max-tokens-total", "500"), ("--max-budget-usd", "0.001")])

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from tests.cli.command import Desk, prompts_of
@@ -14,35 +13,28 @@ from tests.cli.line_scene import (
     PLACES,
     Place,
     at_the_prompt,
+    conversation,
     stuck,
     turn_for,
 )
 from tests.cli.pseudo_terminal import STOPPED, PseudoTerminal
 
-from ostinato.testing import Reply, StrictServer, call, say
+from ostinato.testing import Reply, call, say
 
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
 def test_ctrl_c_ends_the_query_and_keeps_the_conversation(desk: Desk):
-    with StrictServer(stuck(), Reply(say("still here"))) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            terminal.type("one" + ENTER)
-            terminal.sees("a long")
-            terminal.type(CTRL_C)
-            terminal.sees("interrupted")
-            terminal.prompted(1)
-            terminal.type("two" + ENTER)
-            terminal.sees("still here")
-        assert "one" in prompts_of(server.requests[-1].body)
-        server.assert_clean()
+    with conversation(desk, stuck(), Reply(say("still here"))) as (terminal, server):
+        terminal.type("one" + ENTER)
+        terminal.sees("a long")
+        terminal.type(CTRL_C)
+        terminal.sees("interrupted")
+        terminal.prompted(1)
+        terminal.type("two" + ENTER)
+        terminal.sees("still here")
+    assert "one" in prompts_of(server.requests[-1].body)
+    server.assert_clean()
 
 
 def test_ctrl_c_at_the_empty_prompt_says_how_to_leave_and_twice_leaves(desk: Desk):
@@ -62,58 +54,53 @@ def test_ctrl_c_at_the_empty_prompt_says_how_to_leave_and_twice_leaves(desk: Des
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_termination_leaves_at_once_with_the_terminal_as_it_was(desk: Desk, place: Place, number: int):
-    with StrictServer(turn_for(place)) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            place(terminal)
-            os.kill(terminal.process.pid, number)
-            assert terminal.ended() == 143
-            assert terminal.left_nothing()
+    with conversation(desk, turn_for(place)) as (terminal, _):
+        place(terminal)
+        os.kill(terminal.process.pid, number)
+        assert terminal.ended() == 143
+        assert terminal.left_nothing()
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_terminal_that_goes_away_ends_it(desk: Desk, place: Place):
-    with StrictServer(turn_for(place)) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            place(terminal)
-            assert terminal.hang_up() in {0, 1, 143}
+    with conversation(desk, turn_for(place)) as (terminal, _):
+        place(terminal)
+        assert terminal.hang_up() in {0, 1, 143}
     assert not (desk.work / "x").exists()
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_ctrl_z_stops_with_the_terminal_as_it_was_and_goes_on(desk: Desk, place: Place):
-    with StrictServer(turn_for(place)) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk, has_shell=True) as terminal:
-            place(terminal)
-            for number in (1, 2):
-                terminal.type(CTRL_Z)
-                terminal.sees(STOPPED, number)
-            assert f"{STOPPED}False" not in terminal.text
-            if place is not at_the_prompt:
-                terminal.type(CTRL_C)
-                terminal.sees("interrupted")
-            terminal.until(lambda: terminal.is_idle)
-            terminal.type("/status" + ENTER)
-            terminal.sees("sandbox   none")
-            terminal.until(lambda: terminal.is_idle)
-            terminal.type(CTRL_D)
-            assert terminal.ended() == 0
-            assert terminal.left_nothing()
+    with conversation(desk, turn_for(place), has_shell=True) as (terminal, _):
+        place(terminal)
+        for number in (1, 2):
+            terminal.type(CTRL_Z)
+            terminal.sees(STOPPED, number)
+        assert f"{STOPPED}False" not in terminal.text
+        if place is not at_the_prompt:
+            terminal.type(CTRL_C)
+            terminal.sees("interrupted")
+        terminal.until(lambda: terminal.is_idle)
+        terminal.type("/status" + ENTER)
+        terminal.sees("sandbox   none")
+        terminal.until(lambda: terminal.is_idle)
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
+        assert terminal.left_nothing()
 
 
 def test_ctrl_c_again_and_again_leaves_from_anywhere(desk: Desk):
     deaf = call("Bash", "t1", command="touch started; trap '' INT TERM; while :; do read -t 1 < <(:); done")
-    with StrictServer(Reply(deaf)) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk, "--allowed-tools", "Bash") as terminal:
-            terminal.prompted()
-            terminal.type("one" + ENTER)
-            terminal.until((desk.work / "started").exists)
-            terminal.until(lambda: terminal.type(CTRL_C) or terminal.process.poll() is not None)
-            assert terminal.ended() in {0, 130}
-            assert terminal.left_nothing()
+    with conversation(
+        desk,
+        Reply(deaf),
+        flags=("--allowed-tools", "Bash"),
+    ) as (terminal, _):
+        terminal.type("one" + ENTER)
+        terminal.until((desk.work / "started").exists)
+        terminal.until(lambda: terminal.type(CTRL_C) or terminal.process.poll() is not None)
+        assert terminal.ended() in {0, 130}
+        assert terminal.left_nothing()
 
 
 def test_output_formats_for_programs_are_refused(desk: Desk):

@@ -3,11 +3,10 @@
 import os
 import random
 import signal
-from pathlib import Path
 
 import pytest
 from tests.cli.command import Desk, prompts_of, wait_for
-from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, sent, stuck
+from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, conversation, sent, stuck
 from tests.cli.pseudo_terminal import PseudoTerminal
 
 from ostinato.testing import OnWire, Reply, StrictServer, call, say
@@ -45,11 +44,6 @@ HOSTILE = (
 )
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_hostile_text_that_comes_byte_by_byte_does_nothing(desk: Desk, seed: int):
     """The screen raises for every sequence that is not ours."""
@@ -57,31 +51,25 @@ def test_hostile_text_that_comes_byte_by_byte_does_nothing(desk: Desk, seed: int
     text = "".join(chance.choices(HOSTILE, k=60)) + "\n\nat the end"
     bash = call("Bash", "b", command=f"printf '%s' '{text}'")
     turns = [OnWire(Reply(say(text), bash), split_bytes=1), OnWire(Reply(say(text)), split_bytes=1)]
-    with StrictServer(*turns) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk, columns=40, rows=12) as terminal:
-            terminal.prompted()
-            terminal.type("go" + ENTER)
-            terminal.sees("allow?")
-            terminal.type("y" + ENTER)
-            terminal.prompted(1)
-            assert terminal.text.count("at the end") >= 2
-            terminal.type(CTRL_D)
-            assert terminal.ended() == 0
-            assert terminal.left_nothing()
+    with conversation(desk, *turns, columns=40, rows=12) as (terminal, _):
+        terminal.type("go" + ENTER)
+        terminal.sees("allow?")
+        terminal.type("y" + ENTER)
+        terminal.prompted(1)
+        assert terminal.text.count("at the end") >= 2
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
+        assert terminal.left_nothing()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminal_that_takes_nothing_does_not_keep_it_from_ending(desk: Desk, number: int):
-    with StrictServer(Reply(say("word " * 60_000 + "\n\n" + "- item\n" * 2_000))) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            terminal.type("go" + ENTER)
-            wait_for(lambda: server.bytes_sent and sum(server.bytes_sent) > 300_000)
-            os.kill(terminal.process.pid, number)
-            assert terminal.process.wait(20) == 143
-            assert terminal.modes == terminal.modes_before
+    with conversation(desk, Reply(say("word " * 60_000 + "\n\n" + "- item\n" * 2_000))) as (terminal, server):
+        terminal.type("go" + ENTER)
+        wait_for(lambda: server.bytes_sent and sum(server.bytes_sent) > 300_000)
+        os.kill(terminal.process.pid, number)
+        assert terminal.process.wait(20) == 143
+        assert terminal.modes == terminal.modes_before
 
 
 def test_a_terminal_that_only_prints_is_interrupted_and_left_like_any_other(desk: Desk):

@@ -1,11 +1,10 @@
 """The question of line mode: it shows what would run, takes only a typed answer, and what is remembered is what was shown."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.command import Desk
-from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, results_of, sent
+from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, conversation, results_of, sent
 from tests.cli.pseudo_terminal import PseudoTerminal
 
 from ostinato.testing import Reply, StrictServer, call, say
@@ -13,27 +12,19 @@ from ostinato.testing import Reply, StrictServer, call, say
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
 def asks(desk: Desk, answers: str, *calls: Any) -> tuple[list[str], str]:
     """The results of a query that asks, and gets the next of these answers as often as it asks; and the screen."""
-    with StrictServer(Reply(*calls), Reply(say("the end"))) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            terminal.type("go" + ENTER)
-            for number, answer in enumerate(answers.split("|"), 1):
-                terminal.sees("allow?", number)
-                terminal.type(answer + ENTER)
-            terminal.sees("the end")
-            terminal.prompted(1)
-            terminal.type(CTRL_D)
-            assert terminal.ended() == 0
-            server.assert_clean()
-            return results_of(server.requests[-1].body), terminal.text
+    with conversation(desk, Reply(*calls), Reply(say("the end"))) as (terminal, server):
+        terminal.type("go" + ENTER)
+        for number, answer in enumerate(answers.split("|"), 1):
+            terminal.sees("allow?", number)
+            terminal.type(answer + ENTER)
+        terminal.sees("the end")
+        terminal.prompted(1)
+        terminal.type(CTRL_D)
+        assert terminal.ended() == 0
+        server.assert_clean()
+        return results_of(server.requests[-1].body), terminal.text
 
 
 def test_yes_runs_the_call_that_was_shown(desk: Desk):
@@ -119,23 +110,20 @@ def test_always_is_not_offered_where_no_rule_could_be_shown(desk: Desk):
 
 def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk):
     replies = [Reply(call("Bash", "t1", command=UNTIL_GO)), Reply(call("Bash", "t2", command="touch x"))]
-    with StrictServer(*replies, Reply(say("the end")), Reply(say("really"))) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            terminal.type("go" + ENTER)
-            terminal.sees("allow?")
-            terminal.type("y" + ENTER)
-            terminal.until((desk.work / "started").exists)
-            terminal.type("y" + ENTER + "y")
-            terminal.sees("queued: y")
-            (desk.work / "go").touch()
-            terminal.sees("allow?", 2)
-            terminal.type("n" + ENTER)
-            terminal.prompted(1)
-            assert terminal.screen.cursor_line == "> y"
-        assert not (desk.work / "x").exists()
-        assert "this message:\\ny\\n" in sent(server, 1)
+    with conversation(desk, *replies, Reply(say("the end")), Reply(say("really"))) as (terminal, server):
+        terminal.type("go" + ENTER)
+        terminal.sees("allow?")
+        terminal.type("y" + ENTER)
+        terminal.until((desk.work / "started").exists)
+        terminal.type("y" + ENTER + "y")
+        terminal.sees("queued: y")
+        (desk.work / "go").touch()
+        terminal.sees("allow?", 2)
+        terminal.type("n" + ENTER)
+        terminal.prompted(1)
+        assert terminal.screen.cursor_line == "> y"
+    assert not (desk.work / "x").exists()
+    assert "this message:\\ny\\n" in sent(server, 1)
 
 
 def test_a_long_command_is_shown_whole_and_nothing_in_it_is_hidden(desk: Desk):
@@ -146,15 +134,15 @@ def test_a_long_command_is_shown_whole_and_nothing_in_it_is_hidden(desk: Desk):
 
 
 def test_ctrl_c_at_the_question_is_no_and_ends_the_query(desk: Desk):
-    with StrictServer(Reply(call("Bash", "t1", command="touch x")), Reply(say("still here"))) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            terminal.type("go" + ENTER)
-            terminal.sees("allow?")
-            terminal.type(CTRL_C)
-            terminal.prompted(1)
-            terminal.type("and now?" + ENTER)
-            terminal.sees("still here")
-        assert not (desk.work / "x").exists()
-        server.assert_clean()
+    with conversation(desk, Reply(call("Bash", "t1", command="touch x")), Reply(say("still here"))) as (
+        terminal,
+        server,
+    ):
+        terminal.type("go" + ENTER)
+        terminal.sees("allow?")
+        terminal.type(CTRL_C)
+        terminal.prompted(1)
+        terminal.type("and now?" + ENTER)
+        terminal.sees("still here")
+    assert not (desk.work / "x").exists()
+    server.assert_clean()

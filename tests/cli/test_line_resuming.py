@@ -1,7 +1,5 @@
 """A conversation that goes on shows what was said before: the last of it, in short, as it stood there."""
 
-from pathlib import Path
-
 import pytest
 from tests.cli.command import Desk
 from tests.cli.line_scene import CTRL_D, ENTER
@@ -10,11 +8,6 @@ from tests.cli.pseudo_terminal import PseudoTerminal
 from ostinato.testing import Reply, StrictServer, call, say
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 def test_what_was_said_stands_above_the_prompt_with_the_tools_and_how_much_came_before(desk: Desk):

@@ -4,18 +4,13 @@ from pathlib import Path
 
 import pytest
 from tests.cli.command import Desk, prompts_of
-from tests.cli.line_scene import ENTER
+from tests.cli.line_scene import ENTER, conversation
 from tests.cli.pseudo_terminal import PseudoTerminal
 
 from ostinato.cli.slash_commands import known_commands
 from ostinato.testing import Reply, StrictServer, say
 
 COMMAND = "---\nallowed-tools: Bash(touch:*)\n---\nGo on, !`touch ran` and $1."
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 def write_command(folder: Path, name: str, text: str) -> None:
@@ -102,48 +97,42 @@ def test_the_commands_that_a_person_may_complete_are_those_that_would_answer(des
 
 @pytest.mark.process
 def test_on_a_terminal_clear_begins_anew_and_resume_goes_back(desk: Desk):
-    with StrictServer(
-        Reply(say("answer one")), Reply(say("answer two")), Reply(say("answer three"))
-    ) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            for line, shown in [
-                ("/help", "Alt-Enter"),
-                ("remember 42", "answer one"),
-                ("/clear", "can be resumed"),
-                ("something else", "answer two"),
-                ("/resume", "remember 42"),
-                ("/resume 1", "going on with session"),
-                ("what was it?", "answer three"),
-            ]:
-                terminal.type(line + ENTER)
-                terminal.sees(shown, 2 if line == "/resume" else 1)
-                terminal.until(lambda: terminal.is_idle)
-            terminal.type("/exit" + ENTER)
-            assert terminal.ended() == 0
-        prompts = [prompts_of(request.body) for request in server.requests]
-        assert [prompt[-1] for prompt in prompts] == ["remember 42", "something else", "what was it?"]
-        assert ["remember 42" in prompt for prompt in prompts] == [True, False, True]
-        server.assert_clean()
+    with conversation(
+        desk, Reply(say("answer one")), Reply(say("answer two")), Reply(say("answer three"))
+    ) as (terminal, server):
+        for line, shown in [
+            ("/help", "Alt-Enter"),
+            ("remember 42", "answer one"),
+            ("/clear", "can be resumed"),
+            ("something else", "answer two"),
+            ("/resume", "remember 42"),
+            ("/resume 1", "going on with session"),
+            ("what was it?", "answer three"),
+        ]:
+            terminal.type(line + ENTER)
+            terminal.sees(shown, 2 if line == "/resume" else 1)
+            terminal.until(lambda: terminal.is_idle)
+        terminal.type("/exit" + ENTER)
+        assert terminal.ended() == 0
+    prompts = [prompts_of(request.body) for request in server.requests]
+    assert [prompt[-1] for prompt in prompts] == ["remember 42", "something else", "what was it?"]
+    assert ["remember 42" in prompt for prompt in prompts] == [True, False, True]
+    server.assert_clean()
 
 
 @pytest.mark.process
 def test_on_a_terminal_a_person_is_asked_about_a_shell_line_that_no_rule_allows(desk: Desk):
     write_command(desk.home, "go", "Go on, !`touch ran`.")
-    with StrictServer(Reply(say("the answer"))) as server:
-        desk.url = server.url
-        with PseudoTerminal(desk) as terminal:
-            terminal.prompted()
-            terminal.type("/go" + ENTER)
-            terminal.sees("allow?")
-            terminal.type("n" + ENTER)
-            terminal.sees("did not run")
-            terminal.until(lambda: terminal.is_idle)
-            assert server.requests == []
-            terminal.type("/go" + ENTER)
-            terminal.sees("allow?", 2)
-            terminal.type("y" + ENTER)
-            terminal.sees("the answer")
-        assert (desk.work / "ran").exists()
-        assert prompts_of(server.requests[0].body)[-1] == "Go on, [no output]."
+    with conversation(desk, Reply(say("the answer"))) as (terminal, server):
+        terminal.type("/go" + ENTER)
+        terminal.sees("allow?")
+        terminal.type("n" + ENTER)
+        terminal.sees("did not run")
+        terminal.until(lambda: terminal.is_idle)
+        assert server.requests == []
+        terminal.type("/go" + ENTER)
+        terminal.sees("allow?", 2)
+        terminal.type("y" + ENTER)
+        terminal.sees("the answer")
+    assert (desk.work / "ran").exists()
+    assert prompts_of(server.requests[0].body)[-1] == "Go on, [no output]."

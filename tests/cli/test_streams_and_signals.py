@@ -17,11 +17,6 @@ pytestmark = pytest.mark.process
 MEBIBYTES_5 = b"line of a long text\n" * 262_144
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
 # ------------------------------------------------------------------------------------------------ standard input
 
 

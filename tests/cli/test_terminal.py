@@ -3,7 +3,6 @@
 import os
 import pty
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.cli.command import COMMAND, TIMEOUT_S, Desk
@@ -47,11 +46,6 @@ def without_our_own(screen: str) -> str:
     for sequence in OWN:
         screen = screen.replace(sequence, "")
     return screen
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 @pytest.mark.parametrize("flags", [(), ("--verbose",)], ids=["plain", "live"])
