@@ -42,7 +42,7 @@ class Answer:
     def take(self, event: Event) -> None:
         match event:
             case StreamEvent(part):
-                self._stream(part)
+                self.stream(part)
             case SystemEvent() | ResponseUsage() | RequestStart():
                 self._call_goes_on(event)
             case AssistantEvent(message) if message.is_error:
@@ -91,7 +91,8 @@ class Answer:
             case ResponseUsage():
                 self.trouble = ""
 
-    def _stream(self, part: AnyModelEvent) -> None:
+    def stream(self, part: AnyModelEvent) -> None:
+        """What a `StreamEvent` holds; `take` comes here too."""
         if type(part) is TextDelta:
             self._open.append(part.text)
         elif type(part) is MessageStart:

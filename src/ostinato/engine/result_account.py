@@ -53,9 +53,10 @@ class ResultAccount:
         self._answer = Answer()
 
     def take(self, event: Event) -> None:
-        self._answer.take(event)
-        if type(event) is StreamEvent:  # by far the most: none of the others
+        if type(event) is StreamEvent:  # by far the most: nothing else is to be learnt from it
+            self._answer.stream(event.event)
             return
+        self._answer.take(event)
         match event:
             case RequestStart():
                 self._request_ended()

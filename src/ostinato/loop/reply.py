@@ -46,6 +46,9 @@ class Reply(msgspec.Struct):
 
     def take(self, event: AnyModelEvent, ids: Ids) -> AssistantMessage | None:
         """Take in one event; returns the fragment if the event completed a block."""
+        if type(event) is TextDelta:  # by far the most
+            self.streamed_characters += len(event.text)
+            return None
         match event:
             case MessageStart():
                 self.response_id = self._own_id(event.response_id, ids)
@@ -54,9 +57,9 @@ class Reply(msgspec.Struct):
                 return self._complete(event, ids)
             case MessageStop():
                 self.stop = event
-            case TextDelta(text=piece) | ThinkingDelta(thinking=piece) | InputJsonDelta(partial_json=piece):
+            case ThinkingDelta(thinking=piece) | InputJsonDelta(partial_json=piece):
                 self.streamed_characters += len(piece)
-            case BlockStart():
+            case BlockStart() | TextDelta():
                 pass
         return None
 

@@ -17,7 +17,7 @@ import httpcore2
 from ostinato.errors import ModelError
 from ostinato.providers.address import shown_url
 from ostinato.providers.exchange import MAX_ERROR_BYTES, HttpFailure, HttpSettings
-from ostinato.providers.http_log import log_chunk, log_reply, log_request
+from ostinato.providers.http_log import is_content_logged, log_chunk, log_reply, log_request
 from ostinato.providers.http_pool import core_url, new_pool
 from ostinato.providers.http_target import target_of
 from ostinato.providers.watchdog import Watchdog
@@ -50,6 +50,7 @@ class HttpReply:
         self.status = response.status
         self.headers: Mapping[str, str] = _headers(response.headers)
         self.is_finished = False
+        self._is_logged = is_content_logged()
         self._response = response
         self._chunks: AsyncGenerator[bytes] = response.aiter_stream()
         self._unpacked = _unpacker(self.headers.get("content-encoding", ""))
@@ -75,7 +76,8 @@ class HttpReply:
         except BROKEN as error:
             self.is_finished = True
             raise reading_error(error, self.url) from error
-        log_chunk(chunk)
+        if self._is_logged:
+            log_chunk(chunk)
         return chunk
 
     async def read_failure(self) -> HttpFailure:

@@ -12,7 +12,7 @@ _CONTENT: Final = logging.getLogger("ostinato.http.content")
 def log_request(method: str, url: str, body: bytes) -> None:
     """`url` as it may be shown."""
     _EXCHANGES.debug("%s %s, %d bytes", method, url, len(body))
-    if _CONTENT.isEnabledFor(logging.DEBUG):
+    if is_content_logged():
         _CONTENT.debug("sent: %s", body.decode("utf-8", "replace"))
 
 
@@ -21,7 +21,11 @@ def log_reply(status: int, url: str, request_id: str) -> None:
     _EXCHANGES.debug("%d from %s, request id %s", status, url, request_id or "none")
 
 
+def is_content_logged() -> bool:
+    """Whether anybody looks at what is said; asked once for each reply."""
+    return _CONTENT.isEnabledFor(logging.DEBUG)
+
+
 def log_chunk(chunk: bytes) -> None:
     """A piece of a reply as the network brought it."""
-    if _CONTENT.isEnabledFor(logging.DEBUG):
-        _CONTENT.debug("came: %s", chunk.decode("utf-8", "replace"))
+    _CONTENT.debug("came: %s", chunk.decode("utf-8", "replace"))
