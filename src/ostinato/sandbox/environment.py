@@ -11,6 +11,10 @@ UNATTENDED: Final = MappingProxyType({
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "MANPAGER": "cat",
+    "GH_PAGER": "cat",
+    "AWS_PAGER": "cat",
+    "BAT_PAGER": "cat",
+    "DELTA_PAGER": "cat",
     "SYSTEMD_PAGER": "cat",
     "EDITOR": "false",
     "VISUAL": "false",
@@ -21,6 +25,11 @@ UNATTENDED: Final = MappingProxyType({
     "SSH_ASKPASS_REQUIRE": "never",
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
+    "GH_PROMPT_DISABLED": "1",
+    "COMPOSER_NO_INTERACTION": "1",
+    "DEBCONF_NONINTERACTIVE_SEEN": "true",
+    "APT_LISTCHANGES_FRONTEND": "none",
+    "NEEDRESTART_MODE": "l",
     "TERM": "dumb",
 })
 """Pagers print, editors fail at once (a commit without a message must not open one), prompts get no answer.
