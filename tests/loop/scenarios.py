@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import anyio.lowlevel
+from tests.loop.failing import GONE, OVERLOADED, WRONG_KEY
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_collapse_drain import Staged
 from tests.loop.transitions.test_overflowed import REFUSED as MEDIA_REFUSED
@@ -42,9 +43,6 @@ from ostinato.tool_hooks import StopContinuation, ToolRan
 
 CONFIG = QueryConfig(normalise_strictly=True, max_retries=2)
 NO = ModelError("no", kind="invalid_request", status=400)
-GONE = ModelError("gone", kind="not_found", status=404, recover="fallback_model")
-BUSY = ModelError("busy", kind="overloaded", status=529, retry=True, recover="fallback_model")
-KEY = ModelError("key", kind="authentication", status=401, recover="refresh_auth")
 TOO_MUCH = ModelError("too much", kind="output_overflow", status=400, recover="shrink_output").sized(
     input_tokens=1_000, limit_tokens=9_000, output_limit_tokens=None
 )
@@ -167,7 +165,7 @@ def new_key() -> Scene:
         await anyio.lowlevel.checkpoint()
         return True
 
-    return scene(Fails(KEY), Reply(say("here")), refresh_auth=refresh)
+    return scene(Fails(WRONG_KEY), Reply(say("here")), refresh_auth=refresh)
 
 
 REASONS: dict[str, Callable[[], Scene]] = {
@@ -204,7 +202,9 @@ WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
     "a look and a write": lambda: scene(
         Reply(call("Look", "a"), call("Write", "b"), call("Look", "c")), Reply(say("done"))
     ),
-    "a retry": lambda: scene(Fails(BUSY), Cut(Reply(say("x"), say("y")), after_blocks=1), Reply(say("here"))),
+    "a retry": lambda: scene(
+        Fails(OVERLOADED), Cut(Reply(say("x"), say("y")), after_blocks=1), Reply(say("here"))
+    ),
     "a reply taken back": lambda: scene(
         Cut(Reply(say("half"), call("Look", "t1"), say("x")), after_blocks=2), Reply(say("whole"))
     ),

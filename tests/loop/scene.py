@@ -145,6 +145,15 @@ class Scene:
         return terminal(self.events)
 
     @property
+    def written(self) -> History:
+        """The conversation as a later process finds it."""
+        return History.fold([*self.params().messages.view(), *self.journal.records])
+
+    @property
+    def is_same_on_disk(self) -> bool:
+        return self.written.view() == self.view
+
+    @property
     def view(self) -> list[Message]:
         """The conversation after the query."""
         assert self.run is not None

@@ -11,7 +11,6 @@ from tests.loop.test_query import is_sound
 
 from ostinato.engine.budget import TreeBudget
 from ostinato.events import AssistantEvent, RequestStart, SystemEvent, ToolEnd
-from ostinato.history import History
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.query import query
 from ostinato.messages import Usage
@@ -257,6 +256,6 @@ def test_whatever_the_model_does_the_query_ends_soundly_and_nothing_stays_reserv
     budget = limited(scene, tokens=tokens)
     anyio.run(scene.play)
     assert scene.terminal.reason in {"completed", "budget_exhausted", "model_error"}
-    is_sound(History.fold([*scene.params().messages.view(), *scene.journal.records]).view())
+    is_sound(scene.written.view())
     left = budget.reserve(SCRIPTED_FACTS, lambda: 0, 1)
     assert getattr(left, "max_output_tokens", 0) == (1 if budget.spent_tokens < tokens else 0)

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.loop.failing import GONE, OVERLOADED, PATIENT, limited, notices, patient_scene
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError
-from ostinato.events import AssistantEvent, Event, RequestStart, ResponseUsage, SystemEvent, Tombstone
-from ostinato.history import History
+from ostinato.events import AssistantEvent, RequestStart, ResponseUsage, Tombstone
 from ostinato.loop.fallback import CoolDowns
 from ostinato.messages import (
     AssistantMessage,
     Image,
     RedactedThinking,
-    SystemMessage,
     Text,
     Thinking,
     ToolResult,
@@ -42,37 +41,22 @@ from ostinato.testing import (
     transitions,
 )
 
-CONFIG = QueryConfig(normalise_strictly=True)
 SECOND = replace(SCRIPTED_FACTS, id="second", context_window=100_000)
 THIRD = replace(SCRIPTED_FACTS, id="third", provider="elsewhere")
 
-OVERLOADED = ModelError("too busy", kind="overloaded", status=529, retry=True, recover="fallback_model")
-GONE = ModelError("no such model", kind="not_found", status=404, recover="fallback_model")
-LIMITED = ModelError("slow down", kind="rate_limit", status=429, retry=True, retry_after_s=600.0)
+LIMITED = limited(600.0)
 
 
 def scene(first: Sequence[Turn], *others: ScriptedModel, **more: object) -> Scene:
-    made = Scene(
-        ScriptedModel(*first), config=CONFIG, clock=FakeClock(auto_advance=True), others=list(others)
-    )
-    return replace(made, **more)
+    return patient_scene(*first, **{"others": list(others), **more})
 
 
 def second(*turns: Turn, facts: ModelFacts = SECOND) -> ScriptedModel:
     return ScriptedModel(*turns, facts=facts)
 
 
-def notices(events: list[Event], subtype: str) -> list[SystemMessage]:
-    found = [event.message for event in events if isinstance(event, SystemEvent)]
-    return [message for message in found if message.subtype == subtype]
-
-
 def texts(of: Scene) -> list[tuple[str, str]]:
     return [(m.model, m.text) for m in of.view if isinstance(m, AssistantMessage) and m.text]
-
-
-def is_same_on_disk(of: Scene) -> bool:
-    return History.fold([*of.params().messages.view(), *of.journal.records]).view() == of.view
 
 
 # ------------------------------------------------------------------ when
@@ -104,7 +88,7 @@ async def test_the_third_overload_in_a_row_hands_over_to_the_next_model():
         "reason": "too busy",
         "skipped": [],
     }
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 @pytest.mark.parametrize("error", [GONE, LIMITED], ids=["no such model", "a very long wait"])
@@ -161,7 +145,7 @@ async def test_the_next_query_begins_with_the_first_model_again():
     chain = [second(Reply(say("here")))]
     said: list[tuple[str, str]] = []
     for _ in range(2):
-        played = Scene(first, config=CONFIG, clock=FakeClock(auto_advance=True), others=chain)
+        played = Scene(first, config=PATIENT, clock=FakeClock(auto_advance=True), others=chain)
         await played.play()
         said += texts(played)
     assert said == [("second", "here"), ("scripted-1", "back")]
@@ -191,7 +175,7 @@ async def test_nothing_of_a_reply_that_broke_off_reaches_the_next_model():
     ]
     assert [event.uuid for event in events if isinstance(event, Tombstone)] == shown
     assert [text for _, text in texts(played)] == ["ok"]
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 async def test_calls_of_the_failed_reply_leave_no_id_behind():
@@ -246,7 +230,7 @@ async def test_once_something_was_done_the_reply_stays_and_the_other_model_goes_
     assert results == ["t1"]
     assert len(notices(events, "response_incomplete")) == 1
     assert texts(played)[-1] == ("second", "done")
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 # ------------------------------------------------------------------ who cannot
@@ -302,7 +286,7 @@ async def test_a_model_that_asked_to_be_left_alone_is_not_asked_by_the_next_quer
     other = second(Reply(say("one")), Reply(say("two")))
 
     async def answer() -> tuple[str, str]:
-        played = Scene(first, config=CONFIG, clock=clock, others=[other], cool_downs=cool_downs)
+        played = Scene(first, config=PATIENT, clock=clock, others=[other], cool_downs=cool_downs)
         await played.play()
         return texts(played)[-1]
 
@@ -316,7 +300,7 @@ async def test_a_model_that_asked_to_be_left_alone_is_not_asked_by_the_next_quer
 async def test_a_cooling_model_is_asked_where_there_is_no_other():
     clock, cool_downs = FakeClock(auto_advance=True), CoolDowns()
     cool_downs.leave_alone(SCRIPTED_FACTS, 100.0)
-    played = Scene(ScriptedModel(Reply(say("here"))), config=CONFIG, clock=clock, cool_downs=cool_downs)
+    played = Scene(ScriptedModel(Reply(say("here"))), config=PATIENT, clock=clock, cool_downs=cool_downs)
     await played.play()
     assert texts(played) == [("scripted-1", "here")]
 

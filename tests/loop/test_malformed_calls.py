@@ -6,7 +6,6 @@ import pytest
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.events import AssistantEvent, Tombstone, UserEvent
-from ostinato.history import History
 from ostinato.loop.results import invalid_json
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, Usage, UserMessage
 from ostinato.state import QueryConfig
@@ -150,7 +149,7 @@ async def test_a_call_cut_at_the_output_limit_is_asked_for_again_with_more_room(
     assert inputs(log) == [{"path": "a"}]
     shown = [e.message.uuid for e in events if isinstance(e, AssistantEvent | UserEvent)]
     assert [e.uuid for e in events if isinstance(e, Tombstone)] == shown[:3]  # text, call and its error
-    assert History.fold([*scene.params().messages.view(), *scene.journal.records]).view() == scene.view
+    assert scene.written.view() == scene.view
 
 
 async def test_a_call_that_fits_no_limit_is_explained_to_the_model_and_given_up_after_three():

@@ -309,7 +309,7 @@ def check_walk(
     assert not ends or events[-1] is ends[0]
     assert log.running == frozenset()
     assert scene.model.open_streams == 0
-    is_sound(History.fold([*scene.params().messages.view(), *scene.journal.records]).view())
+    is_sound(scene.written.view())
     is_accounted_for(scene.journal.records, log, events)
 
 

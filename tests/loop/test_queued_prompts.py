@@ -15,7 +15,6 @@ from ostinato.engine.prompt_queue import PromptQueue
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import JournalError
 from ostinato.events import AttachmentEvent, CommandLifecycle, Event, Terminal
-from ostinato.history import History
 from ostinato.loop.query import query
 from ostinato.messages import (
     AttachmentMessage,
@@ -101,7 +100,7 @@ async def test_what_is_typed_while_a_tool_runs_is_in_the_next_request_behind_the
 async def test_a_resumed_session_sends_the_same_bytes():
     scene, _queue = one_round("words")
     await scene.play()
-    again = History.fold([*scene.params().messages.view(), *scene.journal.records])
+    again = scene.written
     sent = Normaliser(SCRIPTED_FACTS, strict=True).request_messages(again)
     assert sent[: len(scene.model.requests[1].messages)] == list(scene.model.requests[1].messages)
 

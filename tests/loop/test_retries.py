@@ -1,14 +1,12 @@
 """A model call that failed is made again while that is safe: nothing of the failed one stays, and no effect happens twice."""
 
-from dataclasses import replace
-
 import anyio
 import pytest
+from tests.loop.failing import OVERLOADED, patient_scene
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, RequestStart, SystemEvent, Tombstone, UserEvent
-from ostinato.history import History
 from ostinato.loop.retry_policy import (
     LONGEST_WISH_S,
     MARGIN_TOKENS,
@@ -19,7 +17,6 @@ from ostinato.loop.retry_policy import (
 from ostinato.messages import AssistantMessage, ToolResult, Usage, UserMessage
 from ostinato.ports import ModelRequest, QuerySource
 from ostinato.records import Attempt
-from ostinato.state import QueryConfig
 from ostinato.testing import (
     Cut,
     Fails,
@@ -28,7 +25,6 @@ from ostinato.testing import (
     Reply,
     RunLog,
     ScriptedModel,
-    Turn,
     answers,
     call,
     fake_tool,
@@ -36,16 +32,6 @@ from ostinato.testing import (
     transitions,
     waits_at,
 )
-
-PERSISTENT = QueryConfig(normalise_strictly=True)
-OVERLOADED = ModelError(
-    "too many requests", kind="overloaded", status=529, retry=True, recover="fallback_model"
-)
-
-
-def scene(*turns: Turn, **more: object) -> Scene:
-    made = Scene(ScriptedModel(*turns), config=PERSISTENT, clock=FakeClock(auto_advance=True))
-    return replace(made, **more)
 
 
 def outcomes(of: Scene) -> list[str]:
@@ -65,15 +51,11 @@ def texts(of: Scene) -> list[str]:
     return [message.text for message in of.view if isinstance(message, AssistantMessage)]
 
 
-def is_same_on_disk(of: Scene) -> bool:
-    return History.fold([*of.params().messages.view(), *of.journal.records]).view() == of.view
-
-
 # ------------------------------------------------------------------ again, or not
 
 
 async def test_a_failure_that_passes_is_waited_out_and_the_very_same_request_sent_again():
-    played = scene(Fails(OVERLOADED), Fails(OVERLOADED), Reply(say("here")))
+    played = patient_scene(Fails(OVERLOADED), Fails(OVERLOADED), Reply(say("here")))
     events = await played.play()
     first, *others = played.model.requests
     assert others == [first, first]
@@ -84,11 +66,11 @@ async def test_a_failure_that_passes_is_waited_out_and_the_very_same_request_sen
     assert played.terminal.reason == "completed"
     assert transitions(played.terminal) == ()
     assert len([event for event in events if isinstance(event, RequestStart)]) == 3
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 async def test_after_all_retries_the_error_is_shown_once():
-    played = scene(*(Fails(OVERLOADED) for _ in range(10)))
+    played = patient_scene(*(Fails(OVERLOADED) for _ in range(10)))
     events = await played.play()
     assert len(played.model.requests) == 10
     assert played.terminal.reason == "model_error"
@@ -96,13 +78,13 @@ async def test_after_all_retries_the_error_is_shown_once():
 
 
 async def test_a_failure_that_will_not_pass_is_shown_at_once():
-    played = scene(Fails(ModelError("wrong key", kind="authentication", status=401)))
+    played = patient_scene(Fails(ModelError("wrong key", kind="authentication", status=401)))
     await played.play()
     assert (played.terminal.error_kind, played.clock.slept) == ("authentication", [])
 
 
 async def test_an_abort_ends_the_wait_at_once():
-    played = scene(Fails(OVERLOADED), clock=FakeClock())
+    played = patient_scene(Fails(OVERLOADED), clock=FakeClock())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(played.play)
         await played.clock.until_sleeping()
@@ -112,7 +94,7 @@ async def test_an_abort_ends_the_wait_at_once():
 
 
 async def test_retries_are_no_turns():
-    played = scene(Fails(OVERLOADED), Reply(say("a")), max_turns=1)
+    played = patient_scene(Fails(OVERLOADED), Reply(say("a")), max_turns=1)
     await played.play()
     assert (played.terminal.reason, played.terminal.turn_count) == ("completed", 1)
 
@@ -121,27 +103,29 @@ async def test_retries_are_no_turns():
 
 
 async def test_before_its_first_block_nothing_was_shown_that_must_be_taken_back():
-    played = scene(Cut(Reply(say("half")), after_events=3), Reply(say("whole")))
+    played = patient_scene(Cut(Reply(say("half")), after_events=3), Reply(say("whole")))
     events = await played.play()
     assert not any(isinstance(event, Tombstone) for event in events)
     assert texts(played) == ["whole"]
 
 
 async def test_what_was_shown_is_taken_back_and_said_again():
-    played = scene(Cut(Reply(say("one"), say("two"), say("three")), after_blocks=2), Reply(say("whole")))
+    played = patient_scene(
+        Cut(Reply(say("one"), say("two"), say("three")), after_blocks=2), Reply(say("whole"))
+    )
     events = await played.play()
     shown = [event.message.uuid for event in events if isinstance(event, AssistantEvent)]
     assert [event.uuid for event in events if isinstance(event, Tombstone)] == shown[:2]
     first, second = played.model.requests
     assert second == first
     assert texts(played) == ["whole"]
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 async def test_read_only_calls_of_a_broken_reply_are_taken_back_with_their_results():
     cut = Cut(Reply(call("Look", "t1"), call("Look", "t2"), say("x"), say("y")), after_blocks=3)
     log = RunLog()
-    played = scene(
+    played = patient_scene(
         cut,
         Reply(call("Look", "t3")),
         Reply(say("done")),
@@ -156,25 +140,25 @@ async def test_read_only_calls_of_a_broken_reply_are_taken_back_with_their_resul
     seen = [e.message.uuid for e in events if isinstance(e, AssistantEvent | UserEvent)]
     assert gone == set(seen[: seen.index(next(uuid for uuid in seen if uuid not in gone))])
     assert log.running == frozenset()
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 async def test_a_read_only_call_that_still_runs_is_stopped_before_the_reply_is_asked_for_again():
     log, begun = RunLog(), Gate()
     cut = Cut(Reply(call("Look", "t1"), begun, say("x")), after_blocks=1)
     look = fake_tool("Look", opens(begun), waits_at(Gate()), is_read_only=True, log=log)
-    played = scene(cut, Reply(say("done")), tools=[look])
+    played = patient_scene(cut, Reply(say("done")), tools=[look])
     await played.play()
     assert log.ending_of("t1") == "cancelled"
     assert not [m for m in played.view if isinstance(m, UserMessage) and m.origin == "tool_result"]
     assert texts(played) == ["done"]
-    assert is_same_on_disk(played)
+    assert played.is_same_on_disk
 
 
 async def test_once_a_call_with_side_effects_has_begun_the_reply_is_kept_and_the_query_goes_on():
     log, begun = RunLog(), Gate()
     cut = Cut(Reply(call("Write", "t1"), begun, say("x")), after_blocks=1)
-    played = scene(cut, Reply(say("done")), tools=[fake_tool("Write", opens(begun), log=log)])
+    played = patient_scene(cut, Reply(say("done")), tools=[fake_tool("Write", opens(begun), log=log)])
     events = await played.play()
     assert log.started == ("t1",)
     assert transitions(played.terminal) == ("next_turn",)
@@ -187,14 +171,16 @@ async def test_once_a_call_with_side_effects_has_begun_the_reply_is_kept_and_the
 
 async def test_after_three_broken_replies_the_fourth_is_asked_for_in_one_piece():
     cut = Cut(Reply(say("half")), after_events=2)
-    played = scene(cut, cut, cut, Reply(say("whole")))
+    played = patient_scene(cut, cut, cut, Reply(say("whole")))
     await played.play()
     assert [request.wants_stream for request in played.model.requests] == [True, True, True, False]
 
 
 async def test_usage_is_that_of_all_attempts():
     used = Usage(100, 20)
-    played = scene(Cut(Reply(say("a"), say("b"), usage=used), after_blocks=1), Reply(say("c"), usage=used))
+    played = patient_scene(
+        Cut(Reply(say("a"), say("b"), usage=used), after_blocks=1), Reply(say("c"), usage=used)
+    )
     await played.play()
     assert played.terminal.usage == Usage(200, 20)  # of the broken one, what it said at its start
 
@@ -212,7 +198,7 @@ def overflow(**sizes: int) -> ModelError:
 
 
 async def test_an_output_limit_that_does_not_fit_is_lowered_to_what_fits_and_sent_at_once():
-    played = scene(Fails(overflow(input=65_537, window=90_000)), Reply(say("a")))
+    played = patient_scene(Fails(overflow(input=65_537, window=90_000)), Reply(say("a")))
     await played.play()
     wanted = [request.max_output_tokens for request in played.model.requests]
     assert wanted == [32_000, 90_000 - 65_537 - MARGIN_TOKENS]
@@ -221,7 +207,7 @@ async def test_an_output_limit_that_does_not_fit_is_lowered_to_what_fits_and_sen
 
 async def test_a_reply_cut_at_the_lowered_limit_is_not_said_again_with_a_higher_one():
     cut = Reply(say("a"), stop_reason="max_tokens")
-    played = scene(Fails(overflow(output=4_096)), cut, Reply(say("b")))
+    played = patient_scene(Fails(overflow(output=4_096)), cut, Reply(say("b")))
     await played.play()
     assert transitions(played.terminal) == ("max_output_tokens_recovery",)
 
@@ -236,7 +222,7 @@ async def test_a_reply_cut_at_the_lowered_limit_is_not_said_again_with_a_higher_
     ids=["no sizes", "no room", "twice"],
 )
 async def test_where_lowering_does_not_help_the_prompt_is_too_long(errors: list[ModelError]):
-    played = scene(*(Fails(error) for error in errors))
+    played = patient_scene(*(Fails(error) for error in errors))
     await played.play()
     assert played.terminal.reason == "prompt_too_long"
 
@@ -306,7 +292,7 @@ def test_a_limit_is_never_raised_by_an_overflow():
 async def test_what_a_retry_has_taken_back_is_not_taken_back_once_more_when_the_reply_is_said_again():
     cut = Cut(Reply(say("one"), say("two")), after_blocks=1)
     limited = Reply(say("three"), stop_reason="max_tokens")
-    played = scene(cut, limited, Reply(say("all")))
+    played = patient_scene(cut, limited, Reply(say("all")))
     events = await played.play()
     buried = [event.uuid for event in events if isinstance(event, Tombstone)]
     assert len(buried) == len(set(buried)) == 2

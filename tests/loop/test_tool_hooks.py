@@ -118,7 +118,7 @@ async def test_the_model_reads_notes_behind_the_results_in_the_order_of_calls_an
     assert [note.rpartition(" ")[2] for note in notes(played)] == ["first", "second", "first", "second"]
     sent = str(played.model.requests[1].messages[-1].content)
     assert sent.index("seen") < sent.index("first") < sent.index("second")
-    folded = History.fold([*played.params().messages.view(), *played.journal.records])
+    folded = played.written
     assert folded.view() == played.view
     check_legal(played.view)
 
@@ -155,7 +155,7 @@ async def test_a_hook_ends_the_query_with_every_call_answered():
     assert answered == asked == ["t1", "t2"]
     assert len(notes(played)) == 2
     check_legal(played.view)
-    folded = History.fold([*played.params().messages.view(), *played.journal.records])
+    folded = played.written
     assert folded.view() == played.view
 
 

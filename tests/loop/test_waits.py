@@ -8,10 +8,9 @@ from datetime import timedelta
 import anyio
 import anyio.lowlevel
 import pytest
-from tests.loop.scene import Scene
+from tests.loop.failing import GONE, OVERLOADED, WRONG_KEY, limited, notices, patient_scene
 
 from ostinato.errors import ModelError, ModelErrorKind
-from ostinato.events import Event, SystemEvent
 from ostinato.loop.retry_policy import (
     HEARTBEAT_S,
     UNATTENDED_LONGEST_WAIT_S,
@@ -32,7 +31,6 @@ from ostinato.testing import (
     FakeClock,
     Reply,
     ScriptedModel,
-    Turn,
     answers,
     call,
     fake_tool,
@@ -40,34 +38,15 @@ from ostinato.testing import (
 )
 from ostinato.testing.fake_clock import FIRST_MOMENT
 
-ATTENDED = QueryConfig(normalise_strictly=True)
 UNATTENDED = QueryConfig(normalise_strictly=True, is_unattended=True)
-OVERLOADED = ModelError("too busy", kind="overloaded", status=529, retry=True, recover="fallback_model")
-GONE = ModelError("gone", kind="not_found", status=404, recover="fallback_model")
-WRONG_KEY = ModelError("wrong key", kind="authentication", status=401, recover="refresh_auth")
-
-
-def limited(wish_s: float) -> ModelError:
-    return ModelError("slow down", kind="rate_limit", status=429, retry=True, retry_after_s=wish_s)
-
-
-def scene(*turns: Turn, **more: object) -> Scene:
-    made = Scene(ScriptedModel(*turns), config=ATTENDED, clock=FakeClock(auto_advance=True))
-    return replace(made, **more)
-
-
-def told(events: list[Event], subtype: str) -> list[SystemMessage]:
-    messages = [event.message for event in events if isinstance(event, SystemEvent)]
-    return [message for message in messages if message.subtype == subtype]
-
 
 # ------------------------------------------------------------------ each wait is told
 
 
 async def test_each_wait_is_told_in_numbers_before_it_begins():
-    played = scene(Fails(OVERLOADED), Fails(limited(20.0)), Reply(say("here")))
+    played = patient_scene(Fails(OVERLOADED), Fails(limited(20.0)), Reply(say("here")))
     events = await played.play()
-    assert [message.data for message in told(events, "api_retry")] == [
+    assert [message.data for message in notices(events, "api_retry")] == [
         {"attempt": 1, "max_retries": 9, "retry_delay_ms": 500, "error_status": 529, "error": "overloaded"},
         {
             "attempt": 2,
@@ -81,7 +60,7 @@ async def test_each_wait_is_told_in_numbers_before_it_begins():
 
 
 async def test_a_wait_too_long_to_sit_through_is_shown_with_the_moment_it_ends():
-    played = scene(Fails(limited(7_200.0)))
+    played = patient_scene(Fails(limited(7_200.0)))
     await played.play()
     assert (played.terminal.error_kind, played.clock.slept) == ("rate_limit", [])
     moment = (FIRST_MOMENT + timedelta(hours=2)).astimezone()
@@ -92,14 +71,14 @@ async def test_a_wait_too_long_to_sit_through_is_shown_with_the_moment_it_ends()
     "kind", ["timeout", "stalled", "connection", "stream_cut", "malformed_response", "server", "rate_limit"]
 )
 async def test_every_way_of_a_server_to_be_silent_or_broken_is_tried_again(kind: ModelErrorKind):
-    played = scene(Fails(ModelError("broken", kind=kind, retry=True)), Reply(say("here")))
+    played = patient_scene(Fails(ModelError("broken", kind=kind, retry=True)), Reply(say("here")))
     await played.play()
     assert (played.terminal.reason, len(played.model.requests)) == ("completed", 2)
 
 
 async def test_a_server_that_says_nothing_sensible_is_not_asked_for_long():
     garbled = Fails(ModelError("garbled", kind="malformed_response", retry=True))
-    played = scene(*[garbled] * 3)
+    played = patient_scene(*[garbled] * 3)
     await played.play()
     assert (played.terminal.error_kind, len(played.model.requests)) == ("malformed_response", 3)
 
@@ -108,17 +87,17 @@ async def test_a_server_that_says_nothing_sensible_is_not_asked_for_long():
 
 
 async def test_where_nobody_looks_overload_is_waited_out_without_end():
-    played = scene(*[Fails(OVERLOADED)] * 40, Reply(say("here")), config=UNATTENDED)
+    played = patient_scene(*[Fails(OVERLOADED)] * 40, Reply(say("here")), config=UNATTENDED)
     await played.play()
     assert (played.terminal.reason, len(played.model.requests)) == ("completed", 41)
     assert max(played.clock.slept) <= HEARTBEAT_S
 
 
 async def test_a_long_wait_shows_signs_of_life_that_are_not_stored():
-    played = scene(Fails(limited(100.0)), Reply(say("here")), config=UNATTENDED)
+    played = patient_scene(Fails(limited(100.0)), Reply(say("here")), config=UNATTENDED)
     events = await played.play()
     beats = [
-        message.data["retry_delay_ms"] for message in told(events, "api_retry_heartbeat") if message.data
+        message.data["retry_delay_ms"] for message in notices(events, "api_retry_heartbeat") if message.data
     ]
     assert beats == [70_000, 40_000, 10_000]
     assert played.clock.slept == [30.0, 30.0, 30.0, 10.0]
@@ -128,7 +107,7 @@ async def test_a_long_wait_shows_signs_of_life_that_are_not_stored():
 
 
 async def test_an_abort_ends_an_endless_wait_at_once():
-    played = scene(Fails(limited(1_000.0)), clock=FakeClock(), config=UNATTENDED)
+    played = patient_scene(Fails(limited(1_000.0)), clock=FakeClock(), config=UNATTENDED)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(played.play)
         await played.clock.until_sleeping()
@@ -173,7 +152,7 @@ class Keys:
 
 async def test_a_refused_key_is_refreshed_and_the_request_sent_again():
     keys = Keys(knows=True)
-    played = scene(Fails(WRONG_KEY), Reply(say("here")), refresh_auth=keys.refresh)
+    played = patient_scene(Fails(WRONG_KEY), Reply(say("here")), refresh_auth=keys.refresh)
     await played.play()
     assert (played.terminal.reason, keys.asked, played.clock.slept) == ("completed", 1, [])
 
@@ -181,7 +160,7 @@ async def test_a_refused_key_is_refreshed_and_the_request_sent_again():
 @pytest.mark.parametrize("knows", [True, False], ids=["refused again", "no new key"])
 async def test_a_key_is_asked_for_once(knows: bool):
     keys = Keys(knows=knows)
-    played = scene(*[Fails(WRONG_KEY)] * 3, refresh_auth=keys.refresh)
+    played = patient_scene(*[Fails(WRONG_KEY)] * 3, refresh_auth=keys.refresh)
     await played.play()
     assert (played.terminal.error_kind, keys.asked) == ("authentication", 1)
     assert len(played.model.requests) == 1 + knows
@@ -191,7 +170,7 @@ async def test_each_model_has_a_key_of_its_own_and_is_never_given_another_ones()
     own, others = Keys(knows=True), Keys(knows=True)
     second = ScriptedModel(Fails(WRONG_KEY), Reply(say("here")), facts=replace(SCRIPTED_FACTS, id="second"))
     turns = [Fails(WRONG_KEY), Fails(GONE)]
-    played = scene(*turns, refresh_auth=own.refresh, refresh_others=others.refresh, others=[second])
+    played = patient_scene(*turns, refresh_auth=own.refresh, refresh_others=others.refresh, others=[second])
     await played.play()
     assert (played.terminal.reason, own.asked, others.asked) == ("completed", 1, 1)
     assert len(second.requests) == 2
@@ -200,7 +179,7 @@ async def test_each_model_has_a_key_of_its_own_and_is_never_given_another_ones()
 async def test_for_a_model_whose_key_nobody_knows_nobody_is_asked():
     own = Keys(knows=True)
     second = ScriptedModel(Fails(WRONG_KEY), Reply(say("no")), facts=replace(SCRIPTED_FACTS, id="second"))
-    played = scene(Fails(GONE), refresh_auth=own.refresh, others=[second])
+    played = patient_scene(Fails(GONE), refresh_auth=own.refresh, others=[second])
     await played.play()
     assert (played.terminal.error_kind, own.asked, len(second.requests)) == ("authentication", 0, 1)
 
@@ -211,13 +190,13 @@ async def test_for_a_model_whose_key_nobody_knows_nobody_is_asked():
 async def test_a_denial_stays_listed_though_its_reply_is_taken_back():
     cut = Cut(Reply(call("Look", "t1"), say("x")), after_blocks=2)
     look = fake_tool("Look", answers("42"))
-    played = scene(cut, Reply(say("done")), tools=[look], permissions=DenyAll())
+    played = patient_scene(cut, Reply(say("done")), tools=[look], permissions=DenyAll())
     await played.play()
     assert [denial.tool_use_id for denial in played.terminal.denials] == ["t1"]
 
 
 async def test_attempts_that_broke_are_written_with_what_they_used():
-    played = scene(Fails(OVERLOADED), Reply(say("here")))
+    played = patient_scene(Fails(OVERLOADED), Reply(say("here")))
     await played.play()
     assert [(r.outcome, r.status) for r in played.journal.records if isinstance(r, Attempt)] == [
         ("overloaded", 529),

@@ -226,7 +226,7 @@ def check(played: Played) -> None:
     assert played.scene.log.running == frozenset()
     for model in (played.scene.model, *played.scene.others):
         assert model.open_streams == 0
-    view = History.fold([*played.scene.params().messages.view(), *played.journal.records]).view()
+    view = played.scene.written.view()
     if not played.striker.has_broken_disk:
         is_sound(view)
         is_shown_as_it_is(played, view)

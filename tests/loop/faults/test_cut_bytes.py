@@ -15,7 +15,6 @@ from tests.loop.scenarios import SCENARIOS, WITHIN_A_PASS, takes_steps
 from tests.loop.scene import Scene
 
 from ostinato.events import AssistantEvent
-from ostinato.history import History
 from ostinato.messages import AssistantMessage, Text, ToolUse
 from ostinato.ports import ModelRequest
 from ostinato.state import QueryConfig
@@ -101,6 +100,6 @@ async def test_a_reply_cut_after_any_byte_comes_whole_in_the_end(
         check(played)
         assert played.ends[0].reason == "completed", end
         assert not [e for e in played.events if isinstance(e, AssistantEvent) and e.message.is_error]
-        view = History.fold([*scene.params().messages.view(), *played.journal.records]).view()
+        view = played.scene.written.view()
         kept = [message.text for message in view if isinstance(message, AssistantMessage)]
         assert kept == [text_of(reply) for reply in replies()]

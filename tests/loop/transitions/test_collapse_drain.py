@@ -58,7 +58,7 @@ async def test_what_is_staged_is_committed_and_the_request_sent_again_without_an
     assert size(second) < size(first)
     assert [e.message.subtype for e in events if isinstance(e, SystemEvent)] == ["context_collapse"]
     assert not any(isinstance(record, Boundary) for record in scene.journal.records)
-    folded = History.fold([*scene.params().messages.view(), *scene.journal.records])
+    folded = scene.written
     assert folded.view() == scene.view
 
 

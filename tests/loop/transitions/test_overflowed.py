@@ -84,7 +84,7 @@ async def test_a_prompt_that_is_too_long_is_shortened_and_the_caller_sees_no_err
     (boundary,) = [record for record in scene.journal.records if isinstance(record, Boundary)]
     assert notice.subtype == "compact_boundary"
     assert notice.data == {"compact_metadata": {"trigger": "auto", "pre_tokens": boundary.pre_tokens}}
-    folded = History.fold([*scene.params().messages.view(), *scene.journal.records])
+    folded = scene.written
     assert folded.view() == scene.view
 
 

@@ -8,7 +8,6 @@ from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, SystemEvent, Tombstone
-from ostinato.history import History
 from ostinato.messages import AssistantBlock, AssistantMessage
 from ostinato.records import ToolStarted
 from ostinato.testing import (
@@ -109,7 +108,7 @@ async def test_earlier_rounds_of_the_same_query_stay():
 async def test_the_journal_folds_to_the_same_view():
     scene = Scene(ScriptedModel(Reply(call("Look", "t1")), refusing(say("no"))), [fake_tool("Look")])
     await scene.play()
-    folded = History.fold([*scene.params().messages.view(), *scene.journal.records])
+    folded = scene.written
     assert folded.view() == scene.view
 
 

@@ -7,7 +7,6 @@ from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 
 from ostinato.events import AssistantEvent, Tombstone
-from ostinato.history import History
 from ostinato.loop.transitions.step import End, Next
 from ostinato.loop.transitions.truncated import truncated
 from ostinato.messages import AssistantMessage, Text, UserMessage, assistant_fragment
@@ -139,7 +138,7 @@ async def test_a_reply_that_was_all_thought_when_it_was_cut_can_be_gone_on_with(
 async def test_what_was_taken_back_is_gone_from_the_journal_too():
     scene = Scene(ScriptedModel(cut("half a"), cut("b"), Reply(say("c"))))
     await scene.play()
-    folded = History.fold([*scene.params().messages.view(), *scene.journal.records])
+    folded = scene.written
     assert folded.view() == scene.view
     assert "half a" not in str(folded.view())
 
