@@ -38,8 +38,13 @@ def reads_inside(effect: CommandEffects, paths: CallPaths) -> bool:
 
 
 def stays_inside(effect: CommandEffects, paths: CallPaths) -> bool:
-    """Whether all that one command reads and writes is known and inside the workspace."""
-    return effect.is_known and not effect.problem and paths.are_inside((*effect.reads, *effect.writes))
+    """Whether all that one command reads and writes is known and inside the workspace.
+
+    A folder that is copied over another one of its name may write over anything in it, git's internals too.
+    """
+    if not effect.is_known or effect.problem or not paths.call.folders.isdisjoint(effect.merged):
+        return False
+    return paths.are_inside((*effect.reads, *effect.writes))
 
 
 def covering_rule(allowance: Allowance) -> Rule | None:

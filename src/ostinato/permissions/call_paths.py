@@ -20,13 +20,16 @@ from ostinato.permissions.verdict import CallFacts
 
 
 class CallPaths(msgspec.Struct, frozen=True):
-    """A call with the effects of its shell commands worked out once."""
+    """A call with the effects of its shell commands worked out once. `moved`: folders that its own commands put there."""
 
     call: CallFacts
     effects: tuple[CommandEffects, ...]
+    moved: frozenset[Path] = frozenset()
 
     def targets(self, path: Path) -> tuple[Path, ...]:
-        """Where the path really leads; empty when that is unknown."""
+        """Where the path really leads; empty when that is unknown, as below a folder that comes there only now, links and all."""
+        if self.moved and path not in self.moved and not self.moved.isdisjoint(path.parents):
+            return ()
         return self.call.resolved.get(path, ())
 
     def is_inside(self, path: Path) -> bool:
@@ -121,7 +124,27 @@ def paths_of(call: CallFacts) -> CallPaths:
         return CallPaths(call, ())
     text = str(call.input.get("command", ""))
     start = Folders((call.start,), call.home, repository_problem=call.repository_problem)
-    return CallPaths(call, effects_of(call.shell.acts(), text, start))
+    effects = effects_of(call.shell.acts(), text, start)
+    return CallPaths(call, effects, _moved(call, effects))
+
+
+def _moved(call: CallFacts, effects: tuple[CommandEffects, ...]) -> frozenset[Path]:
+    """Where folders come to, from hand to hand too, in whatever order the commands may run."""
+    moved = frozenset[Path]()
+    placing = [effect for effect in effects if effect.placed]
+    for _ in placing:
+        folders = call.folders | moved
+        now = {
+            path
+            for effect in placing
+            if not folders.isdisjoint(effect.trees)
+            for path in effect.placed
+            if path not in call.folders
+        }
+        if now <= moved:
+            break
+        moved |= now
+    return moved
 
 
 def git_folders(call: CallFacts) -> tuple[Path, ...]:

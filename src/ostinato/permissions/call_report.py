@@ -157,7 +157,7 @@ def _part_of_command(paths: CallPaths, effect: CommandEffects, policy: Policy) -
 def alone_in(paths: CallPaths, effect: CommandEffects) -> CallPaths:
     """The call as if this were its only command; the folders and paths stay those of the whole text."""
     shell = Proven((effect.command,))
-    return CallPaths(replace(paths.call, shell=shell), (effect,))
+    return CallPaths(replace(paths.call, shell=shell), (effect,), paths.moved)
 
 
 def _paths(paths: CallPaths, touched: Iterable[Path]) -> tuple[PathReport, ...]:

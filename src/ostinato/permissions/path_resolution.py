@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ostinato.permissions.call_paths import git_folders, mentioned_paths
+from ostinato.permissions.process_links import leads_through_a_process
 from ostinato.permissions.repository_settings import repository_problem
 from ostinato.permissions.verdict import CallFacts
 
@@ -57,6 +58,8 @@ def resolve_paths(paths: Iterable[Path]) -> Mapping[Path, tuple[Path, ...]]:
 def _targets(path: Path) -> tuple[Path, ...] | None:
     try:
         literal = Path(os.path.realpath(path))
+        if leads_through_a_process(path, literal):
+            return None
         if not WILDCARDS & set(str(path)):
             return (literal,)
         if WILDCARDS & set(str(path.parent)):

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from ostinato.permissions.call_paths import CallPaths
+from ostinato.permissions.passed_on import may_be_passed_on
 from ostinato.permissions.rule_matching import (
     command_matches,
     command_may_match,
@@ -119,7 +120,7 @@ def _hit_by_command(rule: Rule, paths: CallPaths) -> Hit:
     links = [link for effect in paths.effects for link in effect.chain]
     if any(command_matches(rule, link) for link in links):
         return "yes"
-    if any(reads_its_program(link) for link in links):
+    if any(reads_its_program(link) or may_be_passed_on(rule, link) for link in links):
         return "maybe"  # what it gets may be any command, and this one too
     is_unclear = any(effect.problem for effect in paths.effects) and raw_text_matches(rule, _text(paths))
     return "maybe" if is_unclear or any(command_may_match(rule, link) for link in links) else "no"

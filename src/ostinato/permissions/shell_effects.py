@@ -26,6 +26,7 @@ FILE_COMMANDS = {
     "cp": form("aprRfnuv", "", "archive recursive force no-clobber update verbose"),
 }
 """Simple file commands that the mode `acceptEdits` allows inside the workspace."""
+COPYING_FOLDERS = frozenset({"a", "r", "R", "archive", "recursive"})
 GIT_WRITES_SETTINGS = frozenset({"config", "submodule", "init", "clone", "worktree", "lfs", "maintenance"})
 
 
@@ -37,6 +38,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     read as paths: for a program that is not known, any of them may be written. `is_known` says that `reads` and
     `writes` are complete; `is_read_only` that nothing but its redirections writes. `problem` says why the files
     cannot be told, "" if they can; `doubt` why a command is not known to only read that otherwise would be.
+    `placed` is where mv and a copy of folders put what they take, `merged` what would be in their way there.
     `trees`, `kept`, `has_history` and `is_open` say which contents it may show besides, as `ContentReach` does.
     """
 
@@ -55,6 +57,8 @@ class CommandEffects(msgspec.Struct, frozen=True):
     kept: tuple[Path, ...] = ()
     has_history: bool = False
     is_open: bool = False
+    placed: tuple[Path, ...] = ()
+    merged: tuple[Path, ...] = ()
 
 
 class Folders(msgspec.Struct, frozen=True):
@@ -153,17 +157,19 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     if looked_at is not None:
         reads = folders.paths(tuple(word for word in (*looked_at, *read) if word != "-"))
         return replace(shared, reads=reads, is_known=True, is_read_only=True)
-    touched = _touched_by_file_command(chain)
-    writes = folders.paths((*written, *(touched or ())))
+    moves = _moved_by(chain)
+    writes = folders.paths((*written, *moves.touched))
     # What is copied or moved is read: under its new name no rule would know it.
-    sources = shared.trees if touched is not None else ()
+    sources = shared.trees if moves.is_known else ()
     reads = tuple(dict.fromkeys((*shared.reads, *sources)))
     return replace(
         shared,
         reads=reads,
         writes=writes,
-        is_known=touched is not None or not command.argv,
+        is_known=moves.is_known or not command.argv,
         is_read_only=not command.argv,
+        placed=folders.paths(moves.placed),
+        merged=folders.paths(moves.merged),
     )
 
 
@@ -185,9 +191,9 @@ def _redirected(redirects: tuple[Redirect, ...]) -> tuple[tuple[str, ...], tuple
         target = redirect.target
         if target is None or target in HARMLESS_TARGETS or is_descriptor_copy(redirect):
             continue
-        if redirect.operator in {"<", "<&"}:
+        if redirect.operator in {"<", "<&", "<>"}:
             read.append(target)
-        elif redirect.operator not in {"<<", "<<-", "<<<"}:
+        if redirect.operator not in {"<", "<&", "<<", "<<-", "<<<"}:
             written.append(target)
     return tuple(written), tuple(read)
 
@@ -203,19 +209,37 @@ def _looked_at(command: SimpleCommand, last: SimpleCommand, folders: Folders) ->
     return paths_read_by(without_redirects) if command.argv else None
 
 
-def _touched_by_file_command(chain: tuple[SimpleCommand, ...]) -> tuple[str, ...] | None:
-    """Every operand of mkdir, touch, mv or cp, and what mv and cp make inside a folder; None for other programs."""
+class _Moves(msgspec.Struct, frozen=True):
+    """What mkdir, touch, mv or cp touch; not known for other programs, and where not every name can be told."""
+
+    touched: tuple[str, ...] = ()
+    placed: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    is_known: bool = False
+
+
+def _moved_by(chain: tuple[SimpleCommand, ...]) -> _Moves:
+    """Every operand, and what mv and cp make inside a folder."""
     command = chain[0]
     if len(chain) > 1 or not command.argv or command.argv[0] not in FILE_COMMANDS or command.globs:
-        return None
+        return _Moves()
     arguments = parse_command(FILE_COMMANDS[command.argv[0]], command)
     if arguments is None:
-        return None
+        return _Moves()
     operands = arguments.operands
     if command.argv[0] not in {"mv", "cp"} or not operands:
-        return operands
-    into = tuple(f"{operands[-1]}/{source.rstrip('/').rsplit('/', 1)[-1]}" for source in operands[:-1])
-    return operands + into
+        return _Moves(operands, is_known=True)
+    names = tuple(source.rstrip("/").rsplit("/", 1)[-1] for source in operands[:-1])
+    if not {"", ".", ".."}.isdisjoint(names):
+        return _Moves()  # all that is in the folder, whatever it is called
+    into = tuple(f"{operands[-1]}/{name}" for name in names)
+    takes_folders = command.argv[0] == "mv" or bool(arguments.option_names() & COPYING_FOLDERS)
+    return _Moves(
+        operands + into,
+        (operands[-1], *into) if takes_folders else (),
+        into if takes_folders and command.argv[0] == "cp" else (),
+        is_known=True,
+    )
 
 
 def _mentioned(chain: tuple[SimpleCommand, ...]) -> list[str]:
