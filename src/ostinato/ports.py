@@ -18,7 +18,7 @@ from ostinato.events import AnyModelEvent
 from ostinato.messages import AssistantBlock, Message, UserBlock
 from ostinato.option_values import Effort
 from ostinato.records import Record
-from ostinato.tool import Tool, hides_nothing
+from ostinato.tool import Access, Tool, hides_nothing
 
 
 class Clock(Protocol):
@@ -199,13 +199,14 @@ class Denied(msgspec.Struct, frozen=True):
 
 
 class PermissionQuery(msgspec.Struct, frozen=True):
-    """A call that wants to run, its input validated."""
+    """A call that wants to run, its input validated. `access` is what it will be held to, its paths resolved; None: not known."""
 
     tool: Tool
     tool_use_id: str
     input: Mapping[str, Any]
     workspace: Workspace
     abort: Abort
+    access: Access | None = None
 
 
 class Permissions(Protocol):

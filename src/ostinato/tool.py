@@ -30,6 +30,13 @@ class Access(msgspec.Struct, frozen=True):
     writes: tuple[Path, ...] = ()
     exclusive: bool = False
 
+    def covers(self, path: Path, *, is_written: bool) -> bool:
+        """Whether a resolved path is what was said to be touched; where nothing was named, nothing is known of it."""
+        if self.exclusive or not (self.reads or self.writes):
+            return True
+        named = self.writes if is_written else (*self.reads, *self.writes)
+        return any(path.is_relative_to(folder) for folder in named)
+
 
 EXCLUSIVE = Access(exclusive=True)
 NO_ACCESS = Access()
@@ -51,6 +58,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     progress: Callable[[str], None]
     forgiving_edit: bool = False
     is_hidden: Callable[[Path], bool] = hides_nothing
+    access: Access = NO_ACCESS
+    """What was judged: a path that leads elsewhere by now must not be followed."""
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):

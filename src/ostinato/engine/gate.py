@@ -169,7 +169,7 @@ class Gate:
     async def _allowed_by_caller(self, query: PermissionQuery, answer: CallerAllows) -> Allowed | Denied:
         """The caller answers for what was asked; an input of its own must pass the deny rules like any other."""
         if answer.updated_input is not None:
-            verdict = await self._verdict(replace(query, input=answer.updated_input))
+            verdict = await self._verdict(replace(query, input=answer.updated_input, access=None))
             if isinstance(verdict, Deny):
                 return _denied(verdict)
         reason = DecisionReason("can_use_tool", "caller", "the caller allowed it")
@@ -201,13 +201,23 @@ class Gate:
         return decide(facts, replace(policy, rules=(*policy.rules, *more_rules)) if more_rules else policy)
 
     def _facts(self, query: PermissionQuery) -> CallFacts:
+        reads, writes = _touched(query, self._home)
+        facts = self._facts_of(query, (reads, writes))
+        more_reads, more_writes = _judged_nowhere(query, facts)
+        if not (more_reads or more_writes):
+            return facts
+        return self._facts_of(query, ((*reads, *more_reads), (*writes, *more_writes)))
+
+    def _facts_of(
+        self, query: PermissionQuery, paths: tuple[tuple[Path, ...], tuple[Path, ...]]
+    ) -> CallFacts:
         return call_facts(
             query.tool.name,
             query.input,
             query.workspace,
             home=self._home,
             is_read_only=query.tool.name in self._builtin_names and _is_read_only(query),
-            paths=_touched(query, self._home),
+            paths=paths,
         )
 
 
@@ -285,6 +295,15 @@ def _touched(query: PermissionQuery, home: Path | None) -> tuple[tuple[Path, ...
     if access.writes:
         return access.reads, written or access.writes
     return written or access.reads, ()
+
+
+def _judged_nowhere(query: PermissionQuery, facts: CallFacts) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """What the call will be held to, but the path that the model wrote does not lead to: a link was changed in between."""
+    if query.access is None:
+        return (), ()
+    judged = {path for targets in facts.resolved.values() for path in targets}
+    reads, writes = query.access.reads, query.access.writes
+    return tuple(p for p in reads if p not in judged), tuple(p for p in writes if p not in judged)
 
 
 def _settled(verdict: Allow | Deny) -> Allowed | Denied:

@@ -90,7 +90,9 @@ async def permitted(
     call: Prepared, permissions: Permissions, context: ToolUseContext
 ) -> tuple[Prepared, Allowed] | CallEnd:
     """Ask the gate; an input that it changed is checked again."""
-    query = PermissionQuery(call.tool, call.block.id, call.input, context.workspace, context.abort)
+    query = PermissionQuery(
+        call.tool, call.block.id, call.input, context.workspace, context.abort, access=call.access
+    )
     try:
         decision = await permissions.decide(query)
     except OstinatoError as error:  # the call names what cannot be judged: a path that is none
@@ -118,12 +120,13 @@ async def run_call(
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
     tool_context = ToolContext(
         tool_use_id=call.block.id,
-        workspace=IntendingWorkspace(context.workspace, call.block.id, record),
+        workspace=IntendingWorkspace(context.workspace, call.block.id, record, call.access),
         files=context.files,
         abort=context.abort,
         progress=progress,
         forgiving_edit=context.model.forgiving_edit,
         is_hidden=call.is_hidden,
+        access=call.access,
     )
     try:
         returned = await call.tool.call(call.input, tool_context)

@@ -1,13 +1,17 @@
-"""A call's workspace that writes down which file it is about to replace, so that a resume can tell whether it happened."""
+"""A call's workspace: it writes down which file is about to be replaced, so that a resume can tell whether it happened, and
+holds the call to the paths that were judged.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from ostinato.errors import UsageError
 from ostinato.ports import Background, Workspace
 from ostinato.processes import ProcessResult
 from ostinato.records import FileIntended
+from ostinato.tool import NO_ACCESS, Access
 
 
 class IntendingWorkspace(msgspec.Struct, frozen=True):
@@ -16,6 +20,7 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
     workspace: Workspace
     tool_use_id: str
     record: Callable[[FileIntended], None]
+    access: Access = NO_ACCESS
 
     @property
     def background(self) -> Background | None:
@@ -43,6 +48,7 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
         return self.workspace.is_inside(path)
 
     async def read_bytes(self, path: Path, *, offset: int = 0, max_bytes: int | None = None) -> bytes:
+        self._require_judged(path, is_written=False)
         return await self.workspace.read_bytes(path, offset=offset, max_bytes=max_bytes)
 
     async def replace_file(
@@ -50,9 +56,16 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
     ) -> str:
         import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
 
+        self._require_judged(path, is_written=True)
         after = data_hash or hashlib.sha256(data).hexdigest()
         self.record(FileIntended(self.tool_use_id, str(path), expected or "", after))
         return await self.workspace.replace_file(path, data, expected=expected, data_hash=after)
+
+    def _require_judged(self, path: Path, *, is_written: bool) -> None:
+        if not self.access.covers(path, is_written=is_written):
+            raise UsageError(
+                f"`{path}` is not where the path led when the call was judged", hint="make the call again"
+            )
 
     async def run(
         self,

@@ -9,8 +9,8 @@ from anyio import to_thread
 from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import refusal, success
-from ostinato.tools.ripgrep import SearchFailed, run_ripgrep
-from ostinato.tools.search_scope import NoScope, newest_first, search_scope, searched_path
+from ostinato.tools.ripgrep import SearchFailed
+from ostinato.tools.search_scope import NoScope, newest_first, search_in, search_scope, searched_path
 
 PROMPT: Final = """\
 Find files by pattern, newest first: `**/*.py`, `src/**/test_*.{ts,tsx}`. A pattern without a slash matches in every \
@@ -63,7 +63,7 @@ async def find_files(tool_input: Mapping[str, Any], context: ToolContext) -> Too
         return refusal(scope.reason)
     if scope.is_file:
         return refusal(f"`{request.path}` is a file; give the folder to search")
-    found = await run_ripgrep(("--files", *scope.type_arguments(), "--", scope.argument), workspace)
+    found = await search_in(scope, ("--files", *scope.type_arguments(), "--", scope.argument), context)
     if isinstance(found, SearchFailed):
         return refusal(found.reason)
     # The last piece is empty, or cut off where the output was.

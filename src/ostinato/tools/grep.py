@@ -12,8 +12,15 @@ from ostinato.ports import Workspace
 from ostinato.tool import Access, Tool, ToolContext, ToolOutcome, hides_nothing
 from ostinato.tools.answer import refusal, success, valid_unicode
 from ostinato.tools.grep_output import Entry, count_entries, line_entries, page
-from ostinato.tools.ripgrep import Found, SearchFailed, run_ripgrep
-from ostinato.tools.search_scope import NoScope, SearchScope, newest_first, search_scope, searched_path
+from ostinato.tools.ripgrep import Found, SearchFailed
+from ostinato.tools.search_scope import (
+    NoScope,
+    SearchScope,
+    newest_first,
+    search_in,
+    search_scope,
+    searched_path,
+)
 
 PROMPT: Final = """\
 Search file contents with ripgrep (Rust regular expressions; escape literal braces: `interface\\{\\}`). Use it rather than \
@@ -101,7 +108,7 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
     scope = await to_thread.run_sync(search_scope, context.workspace, request.path, request.glob)
     if isinstance(scope, NoScope):
         return refusal(scope.reason)
-    found = await run_ripgrep(_arguments(request, scope), context.workspace)
+    found = await search_in(scope, _arguments(request, scope), context)
     if isinstance(found, SearchFailed):
         return refusal(found.reason)
     # Tens of thousands of lines or files: not on the thread that serves everybody.

@@ -1,13 +1,18 @@
 """Where a search looks: a folder or file, and a pattern for the files in it; shared by Glob and Grep."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from anyio import to_thread
 
 from ostinato.ports import Workspace
+from ostinato.tool import ToolContext
 from ostinato.tools.answer import valid_unicode
+from ostinato.tools.file_kinds import is_kernel_view
 from ostinato.tools.file_pattern import FilePattern, parse_pattern
+from ostinato.tools.ripgrep import Found, SearchFailed, run_ripgrep
 
 
 class SearchScope(msgspec.Struct, frozen=True):
@@ -43,6 +48,8 @@ def search_scope(workspace: Workspace, path: str | None, glob: str | None) -> Se
     except ValueError as error:
         return NoScope(f"bad glob pattern: {error}")
     base = workspace.resolve(path or ".")
+    if is_kernel_view(searched_path(workspace, path, glob)):
+        return NoScope(f"`{path or glob}` is a view of the running system, not files on disk; use a command")
     if os.path.isfile(base):
         return SearchScope(base, _argument(base, workspace.cwd), "", None, is_file=True)
     if not os.path.isdir(base):
@@ -55,9 +62,32 @@ def search_scope(workspace: Workspace, path: str | None, glob: str | None) -> Se
     return SearchScope(base, argument, argument, pattern)
 
 
+async def search_in(
+    scope: SearchScope, arguments: Sequence[str], context: ToolContext
+) -> Found | SearchFailed:
+    """Run ripgrep there; what it found counts only if the path led, before and after, to where it did when it was judged."""
+    moved = await to_thread.run_sync(_leads_elsewhere, scope, context)
+    if moved is not None:
+        return moved
+    found = await run_ripgrep(arguments, context.workspace)
+    return await to_thread.run_sync(_leads_elsewhere, scope, context) or found
+
+
+def _leads_elsewhere(scope: SearchScope, context: ToolContext) -> SearchFailed | None:
+    if context.access.covers(scope.path, is_written=False) and os.path.realpath(scope.path) == str(
+        scope.path
+    ):
+        return None
+    return SearchFailed(
+        f"`{scope.path}` is not where the path led when the call was judged; make the call again"
+    )
+
+
 def searched_path(workspace: Workspace, path: str | None, glob: str | None) -> Path:
-    """What a search may read, before anything is looked at."""
+    """What a search may read, before anything is opened."""
     base = workspace.resolve(path or ".")
+    if os.path.isfile(base):
+        return base
     try:
         folder = parse_pattern(glob).folder if glob else ""
     except ValueError:
