@@ -41,6 +41,8 @@ def read(stream: bytes, size: int = 1 << 30, *, max_event_bytes: int = 10_000) -
         (b"data: a", [(b"", b"a")]),
         (b"data: a\n", [(b"", b"a")]),
         (b"data: a\x0bb\x1cc\xc2\x85d\n\n", [(b"", b"a\x0bb\x1cc\xc2\x85d")]),
+        (b"data: q\n\ndata: a\ndata:b\n\n", [(b"", b"q"), (b"", b"a\nb")]),
+        (b"event: x\ndata: q\n\nevent: y\ndata: a\n\n", [(b"x", b"q"), (b"y", b"a")]),
         (b"dataset: a\n\n", []),
         (b"", []),
         (b"\n\n\n", []),
