@@ -88,10 +88,15 @@ class StaleFile(OstinatoError):
     """A file is not what was read before; nothing was written."""
 
 
+LONGEST_RETRY_AFTER_S = 366 * 86400.0
+"""A server may write any number; what is billed by the year comes back within this one, and it can be added to any date."""
+
+
 class ModelError(OstinatoError):
     """A model call failed.
 
-    `status` is the HTTP status if there was one. `retry_after_s` is the server's own wish in seconds.
+    `status` is the HTTP status if there was one. `retry_after_s` is the server's own wish in seconds, at most
+    `LONGEST_RETRY_AFTER_S`; what is no time from now on is None.
     `retry` says whether the same request may be sent again; `recover` names the loop's way out.
     `provider_code` and `request_id` are the provider's, for support. What a refusal says of sizes stands in
     `input_tokens` (how long the prompt was), `limit_tokens` (the model's window) and `output_limit_tokens` (the longest
@@ -115,7 +120,7 @@ class ModelError(OstinatoError):
         self.kind: ModelErrorKind = kind
         self.status = status
         self.retry = retry
-        self.retry_after_s = retry_after_s
+        self.retry_after_s = _usable_wait(retry_after_s)
         self.recover: Recovery = recover
         self.provider_code = provider_code
         self.request_id = request_id
@@ -138,3 +143,8 @@ class ModelError(OstinatoError):
         self.limit_tokens = limit_tokens
         self.output_limit_tokens = output_limit_tokens
         return self
+
+
+def _usable_wait(seconds: float | None) -> float | None:
+    # NaN compares false: it is no time either.
+    return min(seconds, LONGEST_RETRY_AFTER_S) if seconds is not None and seconds > 0 else None

@@ -26,6 +26,7 @@ from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
 from ostinato.providers.encoded import EncodedBytes
 from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
+from ostinato.providers.token_counts import TokenCount
 
 CACHE_MARK = b',"cache_control":{"type":"ephemeral"}}'
 BLOCKS_BETWEEN_MARKS = 15
@@ -47,14 +48,14 @@ NOTHING = msgspec.Raw(b"")
 
 
 class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
-    thinking_tokens: int | None = None
+    thinking_tokens: TokenCount | None = None
 
 
 class WireUsage(msgspec.Struct, frozen=True):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
+    cache_read_input_tokens: TokenCount | None = None
+    cache_creation_input_tokens: TokenCount | None = None
     output_tokens_details: WireTokenDetails | None = None
 
 

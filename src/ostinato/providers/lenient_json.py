@@ -5,6 +5,7 @@ Whatever comes in or goes out, the strings of the engine and the bytes on the wi
 
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -89,7 +90,10 @@ def _mend(value: object, problem: str) -> bool:
     for key in keys[:-1]:
         holder = holder[key]
     fitting = _fitting(holder[keys[-1]], problem, is_call=keys[-1] == "arguments")
-    holder[keys[-1]] = fitting
+    if fitting is None and isinstance(holder, dict):
+        del holder[keys[-1]]  # not every field may be null
+    else:
+        holder[keys[-1]] = fitting
     return fitting is not None or keys[-1] not in CARRIES_MEANING
 
 
@@ -159,14 +163,22 @@ def _repaired(data: bytes) -> bytes | None:
     try:
         import json  # ruff: ignore[import-outside-top-level] - only what the fast decoder refuses needs it
 
-        value: object = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+        value: object = json.loads(
+            data.decode("utf-8", "replace"), parse_constant=_refuse, parse_float=_finite
+        )
         return msgspec.json.encode(_with_valid_text(value))
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
 
 
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"`{name}` is no JSON")
+def _refuse(number: str) -> object:
+    raise ValueError(f"`{number}` is no number of JSON")
+
+
+def _finite(number: str) -> object:
+    """Beyond all numbers it would become `null`, and something else would have been said."""
+    value = float(number)
+    return value if isfinite(value) else _refuse(number)
 
 
 def _with_valid_text(value: object) -> object:

@@ -28,6 +28,7 @@ from ostinato.providers.encoded import EncodedBytes
 from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
 from ostinato.providers.openai_wire import ERROR_PREFIX
+from ostinato.providers.token_counts import TokenCount
 
 MIN_OUTPUT_TOKENS = 16
 """The service refuses a smaller limit."""
@@ -75,16 +76,16 @@ class WireItem(msgspec.Struct, frozen=True):
 
 
 class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    cached_tokens: TokenCount | None = None
+    cache_write_tokens: TokenCount | None = None
+    reasoning_tokens: TokenCount | None = None
 
 
 class WireUsage(msgspec.Struct, frozen=True):
     """`input_tokens` holds the cached ones too, `output_tokens` those of reasoning."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
     input_tokens_details: WireTokenDetails | None = None
     output_tokens_details: WireTokenDetails | None = None
 

@@ -14,6 +14,7 @@ from ostinato.providers.effort import effort_name
 from ostinato.providers.encoded import EncodedBytes
 from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
+from ostinato.providers.token_counts import TokenCount
 
 ERROR_PREFIX = "Error: "
 """The wire has no field for a failed tool: the text says it."""
@@ -59,19 +60,19 @@ class WireDelta(msgspec.Struct, frozen=True):
 
 
 class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    cached_tokens: TokenCount | None = None
+    cache_write_tokens: TokenCount | None = None
+    reasoning_tokens: TokenCount | None = None
 
 
 class WireUsage(msgspec.Struct, frozen=True):
     """`prompt_tokens` holds the cached ones too."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: TokenCount | None = None
+    completion_tokens: TokenCount | None = None
     prompt_tokens_details: WireTokenDetails | None = None
     completion_tokens_details: WireTokenDetails | None = None
-    prompt_cache_hit_tokens: int | None = None
+    prompt_cache_hit_tokens: TokenCount | None = None
 
 
 class WireChoice(msgspec.Struct, frozen=True):

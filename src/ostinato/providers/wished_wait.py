@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
+from ostinato.errors import LONGEST_RETRY_AFTER_S
+
 EPOCH_S = 1_000_000_000
 """A number above it is a moment, not a duration: nobody is asked to wait thirty years."""
 
@@ -17,7 +19,8 @@ WORDS = re.compile(
 
 def wished_wait_s(headers: Mapping[str, str], now: datetime, *, text: str = "") -> float | None:
     """`Retry-After` in milliseconds, seconds or as a date; else when a limit that is used up will be reset; else what
-    `text` says. Wishes in the past and nonsense are none. Header names are in lower case."""
+    `text` says. Wishes in the past and nonsense are none, and hide no other wish; none is longer than
+    `LONGEST_RETRY_AFTER_S`. Header names are in lower case."""
     for wish in (_retry_after, _reset):
         seconds = wish(headers, now)
         if seconds is not None:
@@ -27,15 +30,19 @@ def wished_wait_s(headers: Mapping[str, str], now: datetime, *, text: str = "") 
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    wish, factor = headers.get("retry-after-ms"), 0.001
-    if wish is None:
-        wish, factor = headers.get("retry-after"), 1.0
-    if wish is None:
-        return None
+    in_milliseconds = _number_s(headers.get("retry-after-ms", ""), 0.001)
+    if in_milliseconds is not None:
+        return in_milliseconds
+    wish = headers.get("retry-after", "")
+    in_seconds = _number_s(wish, 1.0)
+    return in_seconds if in_seconds is not None or not wish else _usable(_seconds_until_date(wish, now))
+
+
+def _number_s(text: str, unit_s: float) -> float | None:
     try:
-        return _usable(float(wish) * factor)
+        return _usable(float(text) * unit_s)
     except ValueError:
-        return _usable(_seconds_until_date(wish, now))
+        return None
 
 
 def _reset(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -63,7 +70,7 @@ def _moment_s(value: str, now: datetime) -> float | None:
     for read in readings:
         try:
             seconds = read(value.strip())
-        except (ValueError, TypeError):  # TypeError: a date without a zone
+        except (ValueError, TypeError, OverflowError):  # TypeError: a date without a zone
             continue
         if seconds is not None:
             return _usable(seconds)
@@ -88,10 +95,10 @@ def _seconds_until_date(date: str, now: datetime) -> float | None:
 
     try:
         return (parsedate_to_datetime(date) - now).total_seconds()
-    except (ValueError, TypeError):  # TypeError: a date without a zone
+    except (ValueError, TypeError, OverflowError):  # TypeError: a date without a zone
         return None
 
 
 def _usable(seconds: float | None) -> float | None:
     # NaN compares false: it is no time either.
-    return seconds if seconds is not None and 0 < seconds < float("inf") else None
+    return min(seconds, LONGEST_RETRY_AFTER_S) if seconds is not None and 0 < seconds < float("inf") else None
