@@ -120,7 +120,6 @@ async def test_a_stop_lets_it_say_goodbye_and_a_second_stop_changes_nothing(back
 
 
 async def test_closing_ends_all_and_starts_nothing_more(tmp_path: Path, environment: dict[str, str]):
-    threads = threading.active_count()
     descriptors = len(os.listdir("/dev/fd"))
     background = Here(tmp_path, environment, tmp_path / "spill")
     for number in range(3):
@@ -131,7 +130,7 @@ async def test_closing_ends_all_and_starts_nothing_more(tmp_path: Path, environm
     assert {facts.state for facts in background.all()} == {"stopped"}
     with pytest.raises(UsageError):
         start(background, "true", "later")
-    assert threading.active_count() <= threads
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("ostinato-bash")] == []
     assert (
         len(os.listdir("/dev/fd")) <= descriptors + 1
     )  # the guard's pipe, if this was the first process at all

@@ -3,7 +3,7 @@
 They need no event loop: what they print is kept while nobody looks, and their end is known when somebody asks.
 """
 
-import contextlib
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -97,7 +97,8 @@ class BackgroundProcesses:
         try:
             await self.group.end()
         finally:
-            self.group.kill()
+            for process in running:
+                process.kill_group()
         if not self._by_id:
             return
         with anyio.move_on_after(GRACE_S, shield=True):
@@ -114,8 +115,12 @@ class BackgroundProcesses:
         loop = anyio.lowlevel.current_token()
 
         def tell(facts: BackgroundFacts) -> None:
-            with contextlib.suppress(anyio.RunFinishedError):
+            try:
                 from_thread.run_sync(on_end, facts, token=loop)
+            except RuntimeError:  # the loop has ended: nobody is there to be told
+                return
+            except Exception as error:  # ruff: ignore[blind-except] - foreign code, in a thread that has more to do
+                logging.getLogger("ostinato").warning("a notice of an ended command failed: %r", error)
 
         return tell
 

@@ -3,6 +3,7 @@
 Its end is its own exit; what it leaves behind goes on being heard until it is gone or ended with the conversation.
 """
 
+import contextlib
 import math
 import os
 import select
@@ -11,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGKILL, SIGTERM
 from typing import Final
 
 from msgspec.structs import replace
@@ -103,6 +104,13 @@ class BackgroundProcess:
         """SIGKILL to the whole tree, synchronously; what it had left behind is gone too."""
         with self._lock:
             self._tree.kill()
+
+    def kill_group(self) -> None:
+        """All that can be done where there is no `/proc` to find a tree in."""
+        with self._lock:
+            if self._tree.leader:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._tree.leader, SIGKILL)
 
     # ------------------------------------------------------------------------------------------------ in its thread
 

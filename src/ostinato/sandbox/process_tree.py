@@ -9,13 +9,14 @@ import contextlib
 import os
 import re
 import sys
-from signal import SIGKILL, Signals, pidfd_send_signal
+from signal import SIGKILL, Signals
 from typing import Final
 
 import msgspec
 
 if sys.platform == "linux":
     import resource
+    from signal import pidfd_send_signal
 
 RUN_ID_VARIABLE: Final = "OSTINATO_RUN_ID"
 """Holds this run's token, after those of the runs it is nested in, separated by colons."""
@@ -188,6 +189,8 @@ def _mark_in(limits: bytes) -> int:
 
 
 def _signal_one(entry: _Entry, number: Signals) -> None:
+    if sys.platform != "linux":
+        return
     try:
         pinned = os.pidfd_open(entry.pid)
     except OSError:
