@@ -12,6 +12,7 @@ from ostinato.permissions.rule_matching import (
     input_matches,
     name_matches,
     path_rule_matches,
+    path_rule_reaches,
     raw_text_matches,
 )
 from ostinato.permissions.rules import Behaviour, Rule, parse_rule
@@ -132,3 +133,24 @@ def test_a_domain_rule_covers_hosts_label_by_label(pattern: str, url: str, expec
 def test_wildcards_take_linear_time() -> None:
     assert not text_matches("*a" * 50 + "b", "a" * 10_000)
     assert not path_matches(("**", "a") * 20 + ("b",), ("a",) * 500)
+
+
+@pytest.mark.parametrize(
+    "path", ["SECRETS/Key.PEM", "secrets/key.pem", "Secrets/Ke\u0301y.pem", "secrets/k\u00c9y.pem"]
+)
+@pytest.mark.parametrize("behaviour", ["deny", "ask"])
+def test_where_file_systems_fold_case_a_restricting_rule_does_too(path: str, behaviour: Behaviour):
+    text = (
+        "Read(./secrets/k\u00e9y.pem)"
+        if "y.pem" in path and "key" not in path.casefold()
+        else "Read(./secrets/key.pem)"
+    )
+    restricting, allowing = rule(text, behaviour), rule(text, "allow")
+    assert path_rule_matches(restricting, CWD / path, cwd=CWD, home=HOME, folds_case=True)
+    assert path_rule_reaches(restricting, CWD / "SECRETS", cwd=CWD, home=HOME, folds_case=True)
+    assert path_rule_matches(restricting, CWD / path, cwd=CWD, home=HOME, folds_case=False) is (
+        path == "secrets/key.pem"
+    )
+    assert path_rule_matches(allowing, CWD / path, cwd=CWD, home=HOME, folds_case=True) is (
+        path == "secrets/key.pem"
+    )

@@ -1,6 +1,8 @@
 """Does this rule cover this use of a tool? Names, parameters, hosts, paths and shell commands, each in one function."""
 
 import re
+import sys
+import unicodedata
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from itertools import pairwise, takewhile
@@ -16,6 +18,8 @@ from ostinato.permissions.wrappers import program_name
 PLAIN_WORD = re.compile(r"[^\s'\"\\$`;&|<>()#]+")
 UNKNOWN = "\x00"
 """Stands for a word that is not static: a rule's text cannot hold it, so only a wildcard covers it."""
+FOLDS_CASE = sys.platform in {"darwin", "win32"}
+"""Whether the usual file systems take `SECRET` and `secret` for one name, and both ways to write an accent."""
 PAYLOADS: Mapping[str, frozenset[str]] = {
     "git": frozenset({"-c", "--config-env", "--exec-path"}),
     "node": frozenset({"-e", "-p", "--eval", "--print", "-pe", "-r", "--require", "--import"}),
@@ -99,24 +103,38 @@ def _labels_match(wanted: list[str], labels: list[str]) -> bool:
 # -- paths
 
 
-def path_rule_matches(rule: Rule, path: Path, *, cwd: Path, home: Path) -> bool:
+def path_rule_matches(
+    rule: Rule, path: Path, *, cwd: Path, home: Path, folds_case: bool = FOLDS_CASE
+) -> bool:
     """Whether the rule's pattern covers an absolute path. `//a` is absolute, `~/a` in the home folder, `/a` from the
     rule's anchor, `a` from the working folder. One name without a slash is found at any depth by deny and ask
-    rules, and at the working folder only by allow rules (unless it is a wildcard of files)."""
+    rules, and at the working folder only by allow rules (unless it is a wildcard of files).
+
+    `folds_case`: deny and ask rules cover a name however it is written, as the file system does."""
     base, pattern = _anchored(rule, cwd=cwd, home=home)
+    if folds_case and rule.behaviour != "allow":
+        base, path, pattern = Path(_folded(str(base))), Path(_folded(str(path))), _folded(pattern)
     parts = _parts_of(pattern)
     if not path.is_relative_to(base) or ".." in parts:
         return False
     return path_matches(parts, path.relative_to(base).parts)
 
 
-def path_rule_reaches(rule: Rule, folder: Path, *, cwd: Path, home: Path) -> bool:
+def path_rule_reaches(
+    rule: Rule, folder: Path, *, cwd: Path, home: Path, folds_case: bool = FOLDS_CASE
+) -> bool:
     """Whether the rule's pattern covers the folder, or may cover something below it."""
     base, pattern = _anchored(rule, cwd=cwd, home=home)
+    if folds_case and rule.behaviour != "allow":
+        base, folder, pattern = Path(_folded(str(base))), Path(_folded(str(folder))), _folded(pattern)
     parts = _parts_of(pattern)
     if folder.is_relative_to(base):
         return path_may_match(parts, folder.relative_to(base).parts)
     return base.is_relative_to(folder)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
 
 
 def fixed_place(rule: Rule, *, cwd: Path, home: Path) -> Path:
