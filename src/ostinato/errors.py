@@ -43,9 +43,17 @@ the provider will not answer this prompt. `media_too_large` and `invalid_media` 
 """
 
 Recovery = Literal[
-    "none", "compact", "strip_media", "shrink_output", "repair_history", "fallback_model", "refresh_auth"
+    "none",
+    "compact",
+    "strip_media",
+    "shrink_output",
+    "repair_history",
+    "fallback_model",
+    "refresh_auth",
+    "send_changed",
 ]
-"""The one thing the loop may try before it gives the error up to the caller."""
+"""The one thing the loop may try before it gives the error up to the caller. `send_changed`: the same request, at once; the
+adapter has given up what was refused, so another one leaves."""
 
 
 class OstinatoError(Exception):

@@ -13,9 +13,10 @@ from ostinato.ports import RequestMessage
 from ostinato.ports import Thinking as ThinkingWish
 from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.exchange import HttpFailure
+from ostinato.providers.given_up import GivenUp
 from ostinato.providers.openai_chat import OpenAIChatModel
 from ostinato.providers.openai_responses import OpenAIResponsesModel
-from ostinato.providers.refused_parameters import refused_parameter
+from ostinato.providers.refused_parameters import adjusted, refused_parameter
 from ostinato.testing import HttpError, Reply, StrictServer, WireRules, say
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -105,6 +106,20 @@ async def test_an_account_that_gets_no_summaries_keeps_its_effort():
         assert len(await sent_until_it_works(model, server)) == 2
         await model.aclose()
         assert server.requests[-1].body["reasoning"] == {"effort": "medium"}
+
+
+def test_requests_that_were_under_way_together_are_all_sent_again():
+    """They are refused for the same parameter; the first refusal gives it up, and the others left before that."""
+    given_up = GivenUp(frozenset({"stream_options"}))
+    refusal = msgspec.json.encode({"error": {"message": "Unsupported parameter: 'stream_options'"}})
+    bodies = [b'{"stream_options":{"include_usage":true},"messages":[]}'] * 3 + [b'{"messages":[]}']
+    errors = [
+        adjusted(ModelError("no", kind="invalid_request"), failure, given_up)
+        for failure in (HttpFailure("http://h", 400, {}, refusal, NOW, body) for body in bodies)
+    ]
+    assert [(error.recover, error.retry) for error in errors] == [("send_changed", True)] * 3 + [
+        ("none", False)
+    ]
 
 
 @pytest.mark.parametrize("names", [("tools",), ("max_tokens", "max_completion_tokens"), ("store",)])

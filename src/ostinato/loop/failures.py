@@ -10,6 +10,7 @@ from ostinato.loop.fallback import Choice, next_model
 from ostinato.loop.retry_policy import (
     LONGEST_WISH_S,
     MALFORMED_RETRIES,
+    MAX_CHANGED_REQUESTS,
     STREAM_FAILURES,
     WHOLE_AFTER,
     has_given_out,
@@ -64,6 +65,7 @@ class Failures:
         self._cuts = 0
         self._overloads = 0
         self._malformed = 0
+        self._changes = 0
         self._has_new_key = False
         self._has_shortened = False
 
@@ -71,6 +73,9 @@ class Failures:
         """What to do after `error`, which `request` met; each call counts as one failure."""
         model, sent_tokens = state.tool_use_context.model, partial(request_tokens, request, state.messages)
         self._deps.fallbacks.windows.learn(error, model, sent_tokens)
+        if error.recover == "send_changed" and self._changes < MAX_CHANGED_REQUESTS:
+            self._changes += 1
+            return Again(request, attempt=self._failures + 1)
         if error.recover == "shrink_output":
             return self._with_less_output(request, error)
         if error.recover == "refresh_auth" and self._may_ask_for_key(state):

@@ -41,6 +41,9 @@ MARGIN_TOKENS = 64
 MALFORMED_RETRIES = 2
 """A reply garbled on its way comes whole soon, or the address leads to something else."""
 
+MAX_CHANGED_REQUESTS = 10
+"""More than there are parameters that an adapter can do without, each given up once. They cost no retry and no wait."""
+
 OVERLOADS_BEFORE_FALLBACK = 3
 """In a row; where another model stands ready, nobody waits any longer for an overloaded one (semantics §12)."""
 
@@ -71,7 +74,11 @@ def wait_before_retry_s(
     between 0 and 1. Nobody waits for background work, so it does not add to a provider's overload. `is_unattended`: there is
     nobody to whom an error could be shown, so what passes with time is waited out.
     """
-    if not error.retry or (source.is_background and error.kind == "overloaded"):
+    if (
+        not error.retry
+        or error.recover == "send_changed"
+        or (source.is_background and error.kind == "overloaded")
+    ):
         return None
     if is_unattended:
         return _unattended_wait_s(error, failures, jitter)

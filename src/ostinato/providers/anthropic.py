@@ -101,7 +101,7 @@ class AnthropicModel:
         from ostinato.providers.classify import classify_anthropic  # ruff: ignore[import-outside-top-level] - only failures need it
         from ostinato.providers.refused_parameters import adjusted  # ruff: ignore[import-outside-top-level] - as above
 
-        return adjusted(classify_anthropic(failure, self._facts), failure, self._bodies.given_up.give_up)
+        return adjusted(classify_anthropic(failure, self._facts), failure, self._bodies.given_up)
 
 
 class OpenBlock(msgspec.Struct):

@@ -7,6 +7,8 @@ Which parameters a model takes is known only in part. Each is given up at most o
 from collections.abc import Mapping
 from types import MappingProxyType
 
+import msgspec
+
 OTHER_NAMES: Mapping[str, str] = MappingProxyType({
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",
@@ -24,11 +26,13 @@ class GivenUp:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def give_up(self, name: str) -> bool:
-        """Whether the next request will be another one."""
+    def give_up(self, name: str, *, sent: bytes = b"") -> bool:
+        """Whether the next request will be another one than the body `sent`, which was refused for `name`."""
         wanted = name if name in self._optional else name.partition(".")[0]
-        if wanted in self._names or (wanted not in self._optional and wanted not in OTHER_NAMES):
+        if wanted not in self._optional and wanted not in OTHER_NAMES:
             return False
+        if wanted in self._names:
+            return _holds(sent, wanted)  # another request was refused while this one was under way
         if OTHER_NAMES.get(wanted) in self._names:
             return False  # neither name is taken: there is nothing left to try
         self._names.add(wanted)
@@ -37,3 +41,15 @@ class GivenUp:
     def name_of(self, name: str) -> str:
         """The name under which `name` is sent."""
         return OTHER_NAMES[name] if name in self._names and name in OTHER_NAMES else name
+
+
+def _holds(body: bytes, name: str) -> bool:
+    """Whether a request body has the field `name` (`a.b` is the field `b` of `a`)."""
+    outer, _, inner = name.partition(".")
+    try:
+        field = msgspec.json.decode(body, type=dict[str, msgspec.Raw]).get(outer)
+    except msgspec.DecodeError:
+        return False
+    if field is None or not inner:
+        return field is not None
+    return _holds(bytes(field), inner)

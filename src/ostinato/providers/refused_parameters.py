@@ -1,10 +1,10 @@
 """Which parameter a server refuses, in the words of many: the next request goes without it, and the loop may send it."""
 
 import re
-from collections.abc import Callable
 
 from ostinato.errors import ModelError
 from ostinato.providers.exchange import HttpFailure
+from ostinato.providers.given_up import GivenUp
 from ostinato.providers.refusal_words import said_in
 
 NAME = r"[`'\"]?([a-z_]+(?:\.[a-z_]+)*)[`'\"]?"
@@ -31,10 +31,11 @@ def refused_parameter(failure: HttpFailure) -> str:
     return found[1] if found else ""
 
 
-def adjusted(error: ModelError, failure: HttpFailure, give_up: Callable[[str], bool]) -> ModelError:
-    """`error`, which may be retried if it is about a parameter that could be given up."""
+def adjusted(error: ModelError, failure: HttpFailure, given_up: GivenUp) -> ModelError:
+    """`error`, after which the request may be sent again if it is about a parameter that is given up now, or was by another
+    request while this one was under way."""
     name = refused_parameter(failure) if error.kind == "invalid_request" else ""
-    if name and give_up(name):
-        error.retry, error.recover = True, "none"
+    if name and given_up.give_up(name, sent=failure.sent):
+        error.retry, error.recover = True, "send_changed"
         error.hint = f"the server does not take `{name}`: the next request goes without it"
     return error
