@@ -12,6 +12,7 @@ from tests.loop.scene import STRICT, Scene
 from ostinato.events import Event, ResponseUsage, UserEvent
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage
 from ostinato.ports import Allowed, Denied, PermissionQuery
 from ostinato.state import QueryConfig
@@ -74,7 +75,7 @@ async def test_no_call_starts_once_the_query_is_aborted():
     shown: list[Event] = []
     async with anyio.create_task_group() as tasks:
         ledger = Ledger(deps.journal, discard, lambda event: shown.append(event) is None)
-        executor = StreamingToolExecutor(tasks, params.tool_use_context, deps, ledger, STRICT)
+        executor = StreamingToolExecutor(TurnTasks(tasks), params.tool_use_context, deps, ledger, STRICT)
         scene.abort.abort("user")
         executor.add_tool(block, AssistantMessage("m", "r", "scripted-1", (block,)))
         assert executor.get_completed_results() == []

@@ -57,7 +57,7 @@ def is_anything_there(places: InstructionPlaces) -> bool:
 
     Every file of `start_candidates` is one of those looked for, or lies in one of them.
     """
-    if any(os.path.lexists(path) for path in places.managed):
+    if any(map(os.path.lexists, places.managed)):
         return True
     if places.data_root is not None and _holds(str(places.data_root), _USER_NAMES):
         return True

@@ -9,7 +9,6 @@ from functools import partial
 from typing import assert_never
 
 import msgspec
-from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
@@ -41,6 +40,7 @@ from ostinato.loop.model_call import CallModel
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.retry_policy import pieces_of
+from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolUse, Usage, closing_fragment
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
@@ -81,7 +81,7 @@ class Attempts:
 
     def __init__(
         self,
-        tasks: TaskGroup,
+        tasks: TurnTasks,
         deps: Deps,
         state: State,
         config: QueryConfig,

@@ -4,7 +4,7 @@ Our own because a batch crosses in about 2 µs where a general memory stream tak
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 import anyio
@@ -25,6 +25,7 @@ class Channel(Generic[T]):
         self._capacity = capacity
         self._progress = 0
         self._is_closed = False
+        self._new_event: Callable[[], anyio.Event] = anyio.Event
         self._filled: anyio.Event | None = None
         self._emptied: anyio.Event | None = None
 
@@ -56,7 +57,9 @@ class Channel(Generic[T]):
         while not self._batches:
             if self._is_closed:
                 return None
-            self._filled = anyio.Event()
+            self._filled = self._new_event()
+            # the next one is made without asking again which event loop this is
+            self._new_event = type(self._filled)
             await self._filled.wait()
         if len(self._batches) == 1:
             batch = self._batches.popleft()

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import anyio
 import msgspec
-from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from ostinato.codec import sanitise
@@ -22,6 +21,7 @@ from ostinato.loop.access import conflicts
 from ostinato.loop.call import CallEnd, CallOutcome, Prepared, error_end, permitted, prepare_call, run_call
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage, tool_result_message
 from ostinato.ports import DecisionReason
 from ostinato.records import PermissionDecided, ToolFinished, ToolStarted
@@ -63,10 +63,10 @@ class Results(msgspec.Struct, frozen=True):
 
 
 class StreamingToolExecutor:
-    """Calls of one response. `tasks` is the turn's group: no call outlives its turn."""
+    """Calls of one response. `tasks` are the turn's: no call outlives it."""
 
     def __init__(
-        self, tasks: TaskGroup, context: ToolUseContext, deps: Deps, ledger: Ledger, config: QueryConfig
+        self, tasks: TurnTasks, context: ToolUseContext, deps: Deps, ledger: Ledger, config: QueryConfig
     ) -> None:
         self._tasks = tasks
         self._context = context

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
 from ostinato.events import Terminal, Transition
 from ostinato.history import History
@@ -73,11 +75,19 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
         max_output_tokens_override=params.max_output_tokens_override,
         token_target=_token_target(params, deps),
     )
+    async with anyio.create_task_group() as group:
+        return await _passes(group, state, params, deps, ledger, notes)
+    raise AssertionError("a group of tasks swallows nothing: nobody cancels its scope")
+
+
+async def _passes(
+    group: TaskGroup, state: State, params: QueryParams, deps: Deps, ledger: Ledger, notes: QueryNotes
+) -> QueryEnd:
     requests = RequestBuilder(params)
     await _announce(params.started_for, notes, ledger)
     while True:
         state = await _prepared(state, deps, ledger)
-        outcome, state = await take_turn(state, params, deps, ledger, requests, notes)
+        outcome, state = await take_turn(group, state, params, deps, ledger, requests, notes)
         step = await _step(state, outcome, params, deps, requests, notes)
         ledger.edit(*step.edits)
         if isinstance(step, End):

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-import anyio
 import msgspec
+from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from ostinato.errors import ModelError
@@ -17,6 +17,7 @@ from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.tool_hooks import NOTHING_SAID, ToolHooksSaid, ask_tool_hooks
+from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import NO_USAGE, Usage, notice_message
 from ostinato.model_window import overflowed_silently, prompt_tokens
 from ostinato.ports import ModelFacts
@@ -68,31 +69,38 @@ class QueryNotes(msgspec.Struct):
 
 
 async def take_turn(
-    state: State, params: QueryParams, deps: Deps, ledger: Ledger, requests: RequestBuilder, notes: QueryNotes
+    group: TaskGroup,
+    state: State,
+    params: QueryParams,
+    deps: Deps,
+    ledger: Ledger,
+    requests: RequestBuilder,
+    notes: QueryNotes,
 ) -> tuple[Outcome, State]:
     """How the turn ended, and the state as it was: with another model, if one took over. Every call of the turn has exactly one
-    result when this returns or raises; no task of it is left.
+    result when this returns or raises; when it returns, no task of it is left in `group`.
     """
     blocked = at_hard_limit(state, params.config, deps, requests)
     if blocked is not None:
         return blocked, state
     outcome: Outcome = Aborted()
     after = state
-    async with anyio.create_task_group() as tasks:
-        attempts = Attempts(tasks, deps, state, params.config, ledger, requests)
-        unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
-        try:
-            end = await attempts.call_model()
-            outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor, deps)
-        finally:
-            # synchronous on purpose: it also holds when the task itself is being cancelled
-            unsubscribe()
-            after = attempts.state
-            notes.denials.extend(attempts.denials)
-            notes.usage = notes.usage.plus(attempts.usage)
-            attempts.cancel()
-            attempts.executor.close_missing(attempts.reply.tool_use_blocks)
-        await ledger.emit(*attempts.executor.get_completed_results())
+    tasks = TurnTasks(group)
+    attempts = Attempts(tasks, deps, state, params.config, ledger, requests)
+    unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
+    try:
+        end = await attempts.call_model()
+        outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor, deps)
+    finally:
+        # synchronous on purpose: it also holds when the task itself is being cancelled
+        unsubscribe()
+        after = attempts.state
+        notes.denials.extend(attempts.denials)
+        notes.usage = notes.usage.plus(attempts.usage)
+        attempts.cancel()
+        attempts.executor.close_missing(attempts.reply.tool_use_blocks)
+    await ledger.emit(*attempts.executor.get_completed_results())
+    await tasks.ended()
     await _warn(deps, ledger)
     return replace(outcome, records=tuple(ledger.taken())), after
 
