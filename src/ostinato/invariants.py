@@ -142,19 +142,44 @@ def missing_tool_results(messages: Iterable[Message], error: str) -> tuple[ToolR
 
 
 def cut_points(view: Sequence[Message]) -> tuple[int, ...]:
-    """Where the view may be cut without splitting a call from its result: indexes of the first message kept."""
+    """Where the view may be cut without splitting a call from its result: indexes of the first message kept. A call that no result
+    can come for any more, since the conversation went on without one, has nothing to be split from.
+    """
     points: list[int] = []
-    open_calls: set[str] = set()
+    answers = _answer_places(view)
+    newest, needed_until = _open_reply(view), -1
     for index, message in enumerate(view):
-        if not open_calls and not _answers_something(message):
+        if index > needed_until and not _answers_something(message):
             points.append(index)
         if isinstance(message, AssistantMessage):
-            open_calls.update(call.id for call in message.tool_uses)
-        elif isinstance(message, UserMessage):
-            open_calls.difference_update(
-                block.tool_use_id for block in message.content if isinstance(block, ToolResult)
-            )
+            unanswered = len(view) if index == newest else index
+            for call in message.tool_uses:
+                places = answers.get(call.id, ())
+                answered = next((place for place in places if place > index), unanswered)
+                needed_until = max(needed_until, answered)
     return tuple(points)
+
+
+def _answer_places(view: Sequence[Message]) -> dict[str, list[int]]:
+    """By call id, where its results stand."""
+    places: dict[str, list[int]] = {}
+    for index, message in enumerate(view):
+        if isinstance(message, UserMessage):
+            for block in message.content:
+                if isinstance(block, ToolResult):
+                    places.setdefault(block.tool_use_id, []).append(index)
+    return places
+
+
+def _open_reply(view: Sequence[Message]) -> int | None:
+    """The place of the reply whose calls may still be answered: the newest, as long as no prompt has followed it."""
+    for index in range(len(view) - 1, -1, -1):
+        message = view[index]
+        if isinstance(message, AssistantMessage):
+            return index
+        if isinstance(message, UserMessage) and message.origin != "tool_result":
+            return None
+    return None
 
 
 def _answers_something(message: Message) -> bool:

@@ -214,6 +214,25 @@ def test_a_cut_never_parts_a_call_from_its_result():
     assert cut_points(view) == (0, 1, 3)
 
 
+def test_a_call_that_was_never_answered_does_not_forbid_every_later_cut():
+    later = user_prompt("e", "and then?")
+    view = [PROMPT, reply("b", CALL), later, reply("d", Text("x")), reply("f", Text("y"))]
+    assert cut_points(view) == (0, 1, 2, 3, 4)
+    assert cut_points([PROMPT, reply("b", CALL), reply("f", Text("y"))]) == (0, 1, 2)
+
+
+def test_a_call_that_may_still_be_answered_stays_with_what_follows_it():
+    reminder = attachment_message("a", Reminder("date", "It is Monday."))
+    view = [PROMPT, reply("b", CALL, ToolUse("t2", "Look", {})), result("c", "t2"), reminder]
+    assert cut_points(view) == (0, 1)
+
+
+def test_calls_of_one_id_are_each_parted_from_no_result_of_their_own():
+    again = reply("d", CALL)
+    view = [PROMPT, reply("b", CALL), result("c", "t1"), again, result("e", "t1"), reply("f", Text("x"))]
+    assert cut_points(view) == (0, 1, 3, 5)
+
+
 # ------------------------------------------------------------------ any history at all
 
 texts = st.sampled_from(["", " ", "word", "two words"])
