@@ -1,5 +1,6 @@
 """A temporary folder and the built-in tools over it, as one conversation sees them."""
 
+import hashlib
 from pathlib import Path
 
 import anyio
@@ -83,6 +84,14 @@ class ToolFolder:
 
     def bytes_of_all(self) -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in self.path.rglob("*") if path.is_file()}
+
+    def saw(self, path: Path) -> None:
+        """As if the file had been shown to the model otherwise."""
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+        self.files.put(path, SeenFile(digest.hexdigest()))
 
     def seen(self, name: str) -> SeenFile | None:
         return self.files.get(self.path / name)

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable
 from typing import Final
 
+from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.exchange import exchange
 from ostinato.sandbox.regular_file import Place, hash_of_open_file, stale, turned_up, write_all
 
@@ -118,7 +119,8 @@ def put_over(place: Place, data: bytes, expected: str | None) -> None:
             if expected is None:
                 draft.rename_over(place.name)
             else:
-                put_over_checked(place, draft, theirs, expected)
+                with locked_folder(place.folder):
+                    put_over_checked(place, draft, theirs, expected)
         finally:
             draft.close()
     finally:

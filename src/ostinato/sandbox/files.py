@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.draft import put_new, put_over
 from ostinato.sandbox.opened_folder import opened_folder
 from ostinato.sandbox.regular_file import (
@@ -64,14 +65,14 @@ def _replace(place: Place, data: bytes, expected: str | None) -> None:
     if not os.access(place.name, os.W_OK, dir_fd=place.folder, effective_ids=as_who):
         # a rename would succeed; whoever took the write permission away did not mean that
         raise PermissionError(errno.EACCES, "the file is read-only", str(place.path))
-    if before.st_nlink > 1:
-        _write_in_place(place, data, expected)
-        return
     try:
-        put_over(place, data, expected)
+        if before.st_nlink == 1:
+            put_over(place, data, expected)
+            return
     except OSError as error:
         if error.errno not in NOT_REPLACEABLE:
             raise
+    with locked_folder(place.folder):
         _write_in_place(place, data, expected)
 
 
