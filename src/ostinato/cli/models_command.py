@@ -21,16 +21,13 @@ from ostinato.journal.places import data_root
 from ostinato.ports import ModelFacts
 from ostinato.providers.address import shown_url
 from ostinato.providers.catalogue import ALIASES, AS_OF, MODELS
+from ostinato.providers.connect import KEY_VARIABLES
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.local_models import LOCAL_MODELS, model_path
 from ostinato.providers.reach import Unreached, served_models
 from ostinato.visible_text import visible
 
 LIST_TIMEOUT_S: Final = 5.0
-PROVIDER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "openai": ("OPENAI_API_KEY",),
-}
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -101,7 +98,7 @@ def _listed(facts: ModelFacts, *, is_ready: bool) -> Listed:
 
 
 def _has_key(provider: str, environment: Mapping[str, str]) -> bool:
-    return any(variable(environment, key) for key in PROVIDER_KEYS.get(provider, ()))
+    return any(variable(environment, key) for key in KEY_VARIABLES.get(provider, ()))
 
 
 def local_models(folder: Path) -> tuple[Listed, ...]:
@@ -121,7 +118,7 @@ def local_models(folder: Path) -> tuple[Listed, ...]:
 
 async def ask_servers(environment: Mapping[str, str]) -> tuple[Server, ...]:
     """The servers of base URLs that are set, asked together; each gets the key that a conversation would send it."""
-    given = [(provider, variable(environment, f"{provider.upper()}_BASE_URL")) for provider in PROVIDER_KEYS]
+    given = [(provider, variable(environment, f"{provider.upper()}_BASE_URL")) for provider in KEY_VARIABLES]
     found: dict[str, Server] = {}
 
     async def ask(provider: str, url: str) -> None:

@@ -15,16 +15,20 @@ from ostinato.providers.exchange import HttpSettings
 
 if TYPE_CHECKING:
     from ostinato.providers.anthropic import AnthropicModel
-    from ostinato.providers.openai_chat import OpenAIChatModel
-    from ostinato.providers.openai_responses import OpenAIResponsesModel
+    from ostinato.providers.openai_model import OpenAIModel
 
-    NetworkModel = AnthropicModel | OpenAIChatModel | OpenAIResponsesModel
+    NetworkModel = AnthropicModel | OpenAIModel
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_DOMAIN = "openai.com"
 
-KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "openai": ("OPENAI_API_KEY",),
+}
+"""Where each provider's keys stand, by its name."""
+
 URL_VARIABLES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
 
 
@@ -86,9 +90,7 @@ def _anthropic(facts: ModelFacts, environment: Mapping[str, str], settings: Http
     )
 
 
-def _openai(
-    facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings
-) -> "OpenAIChatModel | OpenAIResponsesModel":
+def _openai(facts: ModelFacts, environment: Mapping[str, str], settings: HttpSettings) -> "OpenAIModel":
     key, base_url = _value(environment, "OPENAI_API_KEY"), _value(environment, "OPENAI_BASE_URL")
     if not (key or base_url):
         raise _no_key(facts, "OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -101,7 +103,7 @@ def _openai(
 
 def _default_name(environment: Mapping[str, str]) -> str:
     for provider, default in DEFAULT_MODELS.items():
-        if any(_value(environment, key) for key in KEY_VARIABLES if key.startswith(provider.upper())):
+        if any(_value(environment, key) for key in KEY_VARIABLES[provider]):
             return default
     if any(_value(environment, variable) for variable in URL_VARIABLES):
         raise ConfigurationError(

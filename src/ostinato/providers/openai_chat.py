@@ -3,8 +3,7 @@
 One streamed request, once. What a server leaves out is made up where that is safe, and refused where it is not.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterable
 from uuid import uuid4
 
 from ostinato.errors import ModelError
@@ -18,12 +17,11 @@ from ostinato.events import (
     ThinkingDelta,
 )
 from ostinato.messages import ProviderState, Text, Thinking, Usage
-from ostinato.ports import ModelFacts, ModelRequest
-from ostinato.providers.address import endpoint_url
+from ostinato.ports import ModelFacts
 from ostinato.providers.calls import CallIds
-from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import Unreadable, decode_event, no_reply
 from ostinato.providers.openai_calls import StreamedCalls
+from ostinato.providers.openai_model import OpenAIModel, OpenAIWire
 from ostinato.providers.openai_wire import (
     CHUNK_DECODER,
     OpenAIBodies,
@@ -35,7 +33,7 @@ from ostinato.providers.openai_wire import (
 )
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import openai_stop_reason
-from ostinato.providers.streaming import LazyClient, reply_cut, stream_reply
+from ostinato.providers.streaming import reply_cut
 
 DONE = b"[DONE]"
 FAILED_FINISHES = frozenset({"error", "network_error", "insufficient_system_resource"})
@@ -43,53 +41,6 @@ FAILED_FINISHES = frozenset({"error", "network_error", "insufficient_system_reso
 
 TELLING_ID_CHARACTERS = 16
 """Servers that count or dice out short ids repeat them within a session; a longer one is believed to be unique."""
-
-
-class OpenAIChatModel:
-    """`api_key` goes out as a bearer token; without one, the server wants none."""
-
-    def __init__(
-        self, facts: ModelFacts, *, base_url: str, api_key: str = "", settings: HttpSettings | None = None
-    ) -> None:
-        self._facts = facts
-        self._bodies = OpenAIBodies(facts)
-        self._client = LazyClient(
-            endpoint_url(base_url, "v1/chat/completions", version_is_implied=False),
-            settings or HttpSettings(),
-        )
-        self._headers = {"content-type": "application/json"}
-        if api_key:
-            self._headers["authorization"] = f"Bearer {api_key}"
-
-    @property
-    def facts(self) -> ModelFacts:
-        return self._facts
-
-    def stream(
-        self, request: ModelRequest
-    ) -> AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]:
-        """Send `request` once. What travels besides it (`source`, `tracking`) stays here: the wire has no field for it."""
-        return stream_reply(
-            self._client,
-            self._headers,
-            self._bodies.body(request),
-            decoder=OpenAIChatReply(self._facts, CallIds(request.messages), request.max_output_tokens),
-            classify=self._classify,
-            wants_stream=request.wants_stream,
-        )
-
-    def use_key(self, api_key: str) -> None:
-        """From the next request on."""
-        self._headers["authorization"] = f"Bearer {api_key}"
-
-    async def aclose(self) -> None:
-        await self._client.aclose()
-
-    def _classify(self, failure: HttpFailure) -> ModelError:
-        from ostinato.providers.classify import classify_openai  # ruff: ignore[import-outside-top-level] - only failures need it
-        from ostinato.providers.refused_parameters import adjusted  # ruff: ignore[import-outside-top-level] - as above
-
-        return adjusted(classify_openai(failure, self._facts), failure, self._bodies.given_up.give_up)
 
 
 class OpenAIChatReply:
@@ -271,3 +222,13 @@ class OpenAIChatReply:
             written or known.cache_creation_input_tokens,
             (output_details and output_details.reasoning_tokens) or known.reasoning_tokens,
         )
+
+
+class OpenAIChatModel(OpenAIModel):
+    """The model behind `/chat/completions`."""
+
+    wire = OpenAIWire(
+        "v1/chat/completions",
+        OpenAIBodies,
+        lambda facts, request: OpenAIChatReply(facts, CallIds(request.messages), request.max_output_tokens),
+    )

@@ -3,11 +3,8 @@
 A model that thinks between its calls keeps its thoughts here: they come encrypted and go back as they came.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import uuid4
-
-import msgspec
 
 from ostinato.errors import ModelError
 from ostinato.events import (
@@ -21,100 +18,34 @@ from ostinato.events import (
     ThinkingDelta,
 )
 from ostinato.messages import RedactedThinking, Text, Thinking, Usage
-from ostinato.ports import ModelFacts, ModelRequest
-from ostinato.providers.address import endpoint_url
+from ostinato.ports import ModelFacts
 from ostinato.providers.calls import CallIds, legal_name
-from ostinato.providers.exchange import HttpFailure, HttpSettings
 from ostinato.providers.lenient_json import Unreadable, decode_event, encode, no_reply
+from ostinato.providers.openai_model import OpenAIModel, OpenAIWire
+from ostinato.providers.openai_responses_items import (
+    PART_BREAK,
+    OpenBlock,
+    OpenItem,
+    call_id_of,
+    is_same,
+    joined,
+    without_seal,
+)
 from ostinato.providers.openai_responses_wire import (
     EVENT_DECODER,
     RESPONSE_DECODER,
     ResponsesBodies,
     WireEvent,
     WireItem,
-    WirePart,
     WireResponse,
     WireUsage,
     reasoning_state,
 )
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import responses_stop_reason
-from ostinato.providers.streaming import LazyClient, reply_cut, stream_reply
+from ostinato.providers.streaming import reply_cut
 
 ENDINGS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
-PART_BREAK = "\n\n"
-"""Between the parts of a reasoning summary: each is a paragraph with a heading of its own."""
-
-
-class OpenAIResponsesModel:
-    """`api_key` goes out as a bearer token; without one, the server wants none."""
-
-    def __init__(
-        self, facts: ModelFacts, *, base_url: str, api_key: str = "", settings: HttpSettings | None = None
-    ) -> None:
-        self._facts = facts
-        self._bodies = ResponsesBodies(facts)
-        self._client = LazyClient(
-            endpoint_url(base_url, "v1/responses", version_is_implied=False), settings or HttpSettings()
-        )
-        self._headers = {"content-type": "application/json"}
-        if api_key:
-            self._headers["authorization"] = f"Bearer {api_key}"
-
-    @property
-    def facts(self) -> ModelFacts:
-        return self._facts
-
-    def stream(
-        self, request: ModelRequest
-    ) -> AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]:
-        """Send `request` once. What travels besides it (`source`, `tracking`) stays here: the wire has no field for it."""
-        return stream_reply(
-            self._client,
-            self._headers,
-            self._bodies.body(request),
-            decoder=OpenAIResponsesReply(self._facts, CallIds(request.messages)),
-            classify=self._classify,
-            wants_stream=request.wants_stream,
-        )
-
-    def use_key(self, api_key: str) -> None:
-        """From the next request on."""
-        self._headers["authorization"] = f"Bearer {api_key}"
-
-    async def aclose(self) -> None:
-        await self._client.aclose()
-
-    def _classify(self, failure: HttpFailure) -> ModelError:
-        from ostinato.providers.classify import classify_openai  # ruff: ignore[import-outside-top-level] - only failures need it
-        from ostinato.providers.refused_parameters import adjusted  # ruff: ignore[import-outside-top-level] - as above
-
-        return adjusted(classify_openai(failure, self._facts), failure, self._bodies.given_up.give_up)
-
-
-class OpenBlock(msgspec.Struct):
-    """A block that still streams. `index` is -1 until it was started: reasoning may turn out to have nothing to show, a
-    call's name may come late. `part` numbers the part of its item that it shows."""
-
-    kind: str
-    index: int = -1
-    part: int = 0
-    tool_use_id: str = ""
-    name: str = ""
-    call_id: str = ""
-    pieces: list[str] = msgspec.field(default_factory=list[str])
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
-
-
-class OpenItem(msgspec.Struct):
-    """An output item that still streams: its open block, and whether anything of it was given out."""
-
-    item: WireItem
-    block: OpenBlock | None = None
-    has_shown: bool = False
 
 
 class OpenAIResponsesReply:
@@ -221,10 +152,10 @@ class OpenAIResponsesReply:
         calls in any case. Half a call at the output limit is dropped."""
         has_streamed = self._next_place > 0
         for place, opened in list(self._items.items()):
-            final = next((item for item in output if _is_same(item, opened.item)), None)
-            self._finish(place, final or _without_seal(opened.item), into)
+            final = next((item for item in output if is_same(item, opened.item)), None)
+            self._finish(place, final or without_seal(opened.item), into)
         for item in output:
-            is_new_call = item.type == "function_call" and _call_id(item) not in self._done_calls
+            is_new_call = item.type == "function_call" and call_id_of(item) not in self._done_calls
             if is_new_call or not has_streamed:
                 place = self._next_place
                 self._add(place, item, into)
@@ -252,13 +183,13 @@ class OpenAIResponsesReply:
         opened = OpenItem(item)
         earlier = self._items.get(place)
         if earlier is not None:  # a server whose indexes do not move on
-            self._finish(place, _without_seal(earlier.item), into)
+            self._finish(place, without_seal(earlier.item), into)
         self._items[place] = opened
         self._next_place = max(self._next_place, place + 1)
         if item.id:
             self._place_of[item.id] = place
         if item.type == "function_call":
-            opened.block = OpenBlock("tool_use", call_id=_call_id(item), name=item.name or "")
+            opened.block = OpenBlock("tool_use", call_id=call_id_of(item), name=item.name or "")
             if opened.block.name:
                 self._start_call(opened.block, into)
         return opened
@@ -364,7 +295,7 @@ class OpenAIResponsesReply:
         state = reasoning_state(item, self._facts)
         block = opened.block
         if block is None:
-            text = _joined(item.summary) or _joined(item.content)
+            text = joined(item.summary) or joined(item.content)
             if not text:
                 if state is not None:
                     index = self._new_index()
@@ -402,7 +333,7 @@ class OpenAIResponsesReply:
         block = opened.block or OpenBlock("tool_use")
         block.name = block.name or item.name or ""
         block.call_id = block.call_id or item.call_id or ""
-        self._done_calls.add(_call_id(item) or block.call_id)
+        self._done_calls.add(call_id_of(item) or block.call_id)
         given = item.arguments
         arguments = given if isinstance(given, str) else encode(given).decode() if given is not None else ""
         if arguments and not block.pieces:
@@ -454,23 +385,11 @@ class OpenAIResponsesReply:
         )
 
 
-def _without_seal(item: WireItem) -> WireItem:
-    """An item as it began: what it holds of its sealed content may be half of it."""
-    return msgspec.structs.replace(item, encrypted_content=None)
+class OpenAIResponsesModel(OpenAIModel):
+    """The model behind `/responses`."""
 
-
-def _call_id(item: WireItem) -> str:
-    return item.call_id or item.id or ""
-
-
-def _is_same(item: WireItem, other: WireItem) -> bool:
-    """Two forms of one item; ids are all there is to tell by."""
-    return (
-        item.type == other.type
-        and bool(item.id or item.call_id)
-        and (item.id, item.call_id) == (other.id, other.call_id)
+    wire = OpenAIWire(
+        "v1/responses",
+        ResponsesBodies,
+        lambda facts, request: OpenAIResponsesReply(facts, CallIds(request.messages)),
     )
-
-
-def _joined(parts: Sequence[WirePart] | None) -> str:
-    return PART_BREAK.join(part.text for part in parts or () if part.text)

@@ -28,7 +28,8 @@ OFFICIAL: Final[Mapping[str, str]] = {"anthropic": ANTHROPIC_URL, "openai": OPEN
 def key_checks(environment: Mapping[str, str]) -> list[Check]:
     keys = [
         Check(name, "ok", masked_key(variable(environment, name)))
-        for name in KEY_VARIABLES
+        for names in KEY_VARIABLES.values()
+        for name in names
         if variable(environment, name)
     ]
     urls = [
