@@ -43,6 +43,9 @@ from ostinato.tool_hooks import StopContinuation, ToolRan
 
 CONFIG = QueryConfig(normalise_strictly=True, max_retries=2)
 NO = ModelError("no", kind="invalid_request", status=400)
+CHANGED = ModelError(
+    "no `stream_options`", kind="invalid_request", status=400, retry=True, recover="send_changed"
+)
 TOO_MUCH = ModelError("too much", kind="output_overflow", status=400, recover="shrink_output").sized(
     input_tokens=1_000, limit_tokens=9_000, output_limit_tokens=None
 )
@@ -216,6 +219,7 @@ WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
     ),
     "another model goes on with a part": lambda: writing_part(GONE),
     "a new key": new_key,
+    "a parameter that is given up": lambda: scene(Fails(CHANGED), Fails(OVERLOADED), Reply(say("here"))),
     "an output that fits": lambda: scene(Fails(TOO_MUCH), Reply(say("short"))),
 }
 

@@ -46,6 +46,8 @@ def error(kind: ModelErrorKind) -> ModelError:
             return ModelError("too long", kind=kind, status=400, recover="compact")
         case "authentication":
             return ModelError("key", kind=kind, status=401, recover="refresh_auth")
+        case "refused":
+            return ModelError("no", kind=kind, status=400)
         case _:
             return ModelError("broken", kind=kind, retry=True)
 
@@ -60,6 +62,7 @@ KINDS = st.sampled_from((
     "rate_limit",
     "prompt_too_long",
     "authentication",
+    "refused",
 ))
 BLOCKS = st.lists(st.sampled_from(("say", "think", "look", "write", "write")), min_size=1, max_size=4)
 REPLIES = st.tuples(
