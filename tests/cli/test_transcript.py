@@ -188,3 +188,13 @@ def test_nothing_is_markup(markup: str):
     assert markup in shown(*reply(1, say(markup)))
     assert markup in shown(*ran(call("Bash", "t1", command=markup), "x"))
     assert markup in shown(*ran(call("Bash", "t1", command="x"), markup))
+
+
+def test_what_a_person_sent_stands_there_in_short_where_it_is_a_whole_file():
+    pasted = "\n".join(f"line {number}" for number in range(20_000)) + "\n" + "x" * 100_000
+    text = transcript(has_colour=False).prompt(pasted)
+    assert text.count("\n") < 50
+    assert len(text) < 5_000
+    assert text.startswith("\n> line 0\n  line 1\n")
+    assert "more lines\n" in text
+    assert transcript(has_colour=False).prompt("a\nb") == "\n> a\n  b\n"

@@ -5,11 +5,15 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from ostinato.cli.folded import folded
 from ostinato.cli.terminal_style import CYAN, DIM, Painter, cut_to
 from ostinato.cli.terminal_text import terminal_text
 from ostinato.visible_text import one_line
 
 MAX_KEPT_LINES: Final = 200
+_STOPPED_LINES: Final = 20
+"""So many stay on the screen of one that was stopped."""
+
 _LINE_CHARACTERS: Final = 1_000
 _COMMAND_CHARACTERS: Final = 300
 
@@ -53,7 +57,7 @@ class RunningShell:
             return ""
         lines = [
             f"● {self._label()}: stopped",
-            *(self._paint(DIM, _QUOTE + line) for line in self._printed()),
+            *(self._paint(DIM, _QUOTE + line) for line in folded(self._printed(), 0, _STOPPED_LINES)),
         ]
         self._command = None
         return "".join(f"{line}\n" for line in lines)

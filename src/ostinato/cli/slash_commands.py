@@ -17,8 +17,8 @@ from ostinato.journal.places import data_root
 
 KEYS: Final = """\
 Enter sends; Alt-Enter, or a backslash at the end of the line, starts a new line. What you type while it works waits: Esc sends
-it now, Up on an empty line takes the last one back. Ctrl-C stops the work and keeps the conversation; Ctrl-D leaves.
-A line behind `!` is run as your own command.
+it now, Up on an empty line takes the last one back. Ctrl-C stops the work and keeps the conversation; Ctrl-D leaves,
+while it works as soon as that is done. A line behind `!` is run as your own command.
 """
 """Said below the list of commands."""
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from ostinato.cli.ending import ending_text
+from ostinato.cli.folded import folded
 from ostinato.cli.markdown_layout import MarkdownLayout
 from ostinato.cli.markdown_pieces import MarkdownPieces, Piece
 from ostinato.cli.running_tools import RunningTools
@@ -37,6 +38,10 @@ WITHDRAWN: Final = "(the reply above broke off and is withdrawn)\n"
 
 _MAX_TAIL_SCREENS: Final = 2
 """Of an unfinished block, so many times what fits is laid out over and over; the whole is when it is complete."""
+
+_PROMPT_HEAD: Final = 30
+_PROMPT_TAIL: Final = 10
+"""Lines of what a person sent; a paste may be a whole file."""
 
 _INTERRUPTED: Final = frozenset({"aborted_streaming", "aborted_tools"})
 
@@ -148,7 +153,7 @@ class Transcript:
         return self.note(text) if message.subtype == "local_command_output" else self.passing(text)
 
     def _said(self, text: str) -> str:
-        first, *rest = terminal_text(text).split("\n")
+        first, *rest = folded(terminal_text(text).split("\n"), _PROMPT_HEAD, _PROMPT_TAIL)
         lines = [f"> {first}", *(f"  {line}" for line in rest)]
         return self._lines("", "".join(self._paint(BOLD, f"{line}\n") for line in lines))
 
