@@ -3,19 +3,25 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
+from ostinato.testing.openai_checks import (
+    argument_problems,
+    choice_problems,
+    data_of,
+    double_name_problems,
+    id_problems,
+    name_problems,
+    room_problems,
+    schema_problems,
+)
 from ostinato.testing.wire_json import as_dict, as_dicts, as_list, as_text
 from ostinato.testing.wire_rules import (
     DEFAULT_RULES,
-    TOOL_NAME,
     Problem,
     WireRules,
     cache_mark_problems,
     estimated_tokens,
     image_problems,
     is_blank,
-    twice,
 )
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -104,28 +110,10 @@ def _call_problems(messages: Messages) -> Iterable[Problem]:
     for index, message in enumerate(messages):
         for place, call in enumerate(_calls(message)):
             where = f"messages[{index}].tool_calls[{place}]"
-            one = as_text(call.get("id"))
-            if not one:
-                text = f"Invalid '{where}.id': empty string. Expected a string with minimum length 1, but got an empty string instead."
-                yield Problem("V2", text, "empty_string", f"{where}.id")
-            elif one in seen:
-                text = f"Invalid '{where}.id': '{one}' is used by another call. Tool call ids must be unique."
-                yield Problem("V2", text, "invalid_value", f"{where}.id")
-            seen.add(one)
-            yield from _argument_problems(where, as_dict(call.get("function")))
-
-
-def _argument_problems(where: str, function: dict[str, Any]) -> Iterable[Problem]:
-    if not TOOL_NAME.fullmatch(as_text(function.get("name"))):
-        text = f"Invalid '{where}.function.name': string does not match pattern '^{TOOL_NAME.pattern}$'."
-        yield Problem("V7", text, "invalid_value", f"{where}.function.name")
-    try:
-        arguments = msgspec.json.decode(as_text(function.get("arguments")))
-    except msgspec.DecodeError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        text = f"Invalid '{where}.function.arguments': expected a string that holds a JSON object."
-        yield Problem("shape", text, "invalid_value", f"{where}.function.arguments")
+            yield from id_problems(f"{where}.id", as_text(call.get("id")), seen, what="Tool call ids")
+            function = as_dict(call.get("function"))
+            yield from name_problems(f"{where}.function.name", as_text(function.get("name")))
+            yield from argument_problems(f"{where}.function.arguments", function.get("arguments"))
 
 
 def _content_problems(messages: Messages) -> Iterable[Problem]:
@@ -175,19 +163,14 @@ def _window_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem
     asked = body.get("max_completion_tokens", body.get("max_tokens", 0))
     output = asked if isinstance(asked, int) else 0
     tokens = estimated_tokens(body.get("messages"), body.get("tools"))
-    window = f"This model's maximum context length is {rules.context_window} tokens. However, "
     if output > rules.max_output_tokens:
         text = f"max_tokens is too large: {output}. This model supports at most {rules.max_output_tokens} completion tokens."
         yield Problem("V6", text, "invalid_value", "max_tokens")
-    if tokens > rules.context_window:
-        text = f"{window}your messages resulted in {tokens} tokens. Please reduce the length of the messages."
-        yield Problem("V6", text, "context_length_exceeded", "messages")
-    elif tokens + output > rules.context_window:
-        text = (
-            f"{window}you requested {tokens + output} tokens ({tokens} in the messages, {output} in the completion). "
-            "Please reduce the length of the messages or completion."
-        )
-        yield Problem("V6", text, "context_length_exceeded", "messages")
+    over = (
+        f"This model's maximum context length is {rules.context_window} tokens. However, your messages resulted in {tokens} tokens. "
+        "Please reduce the length of the messages."
+    )
+    yield from room_problems(tokens, output, rules, where="messages", over=over)
 
 
 def _tool_problems(tools: list[dict[str, Any]]) -> Iterable[Problem]:
@@ -195,16 +178,9 @@ def _tool_problems(tools: list[dict[str, Any]]) -> Iterable[Problem]:
     for place, (tool, name) in enumerate(zip(tools, names, strict=True)):
         schema = as_dict(as_dict(tool.get("function")).get("parameters"))
         where = f"tools[{place}].function"
-        if not TOOL_NAME.fullmatch(name):
-            text = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^{TOOL_NAME.pattern}$'."
-            yield Problem("V7", text, "invalid_value", f"{where}.name")
-        if schema.get("type") != "object" or {"anyOf", "oneOf", "allOf"} & schema.keys():
-            text = f"Invalid schema for function '{name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf' at the top level."
-            yield Problem("V7", text, "invalid_function_parameters", f"{where}.parameters")
-    for name in twice(names):
-        yield Problem(
-            "V7", f"Invalid 'tools': the function name '{name}' is used twice.", "invalid_value", "tools"
-        )
+        yield from name_problems(f"{where}.name", name)
+        yield from schema_problems(f"{where}.parameters", name, schema)
+    yield from double_name_problems(names)
 
 
 def _parameter_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem]:
@@ -217,10 +193,7 @@ def _parameter_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Prob
             yield Problem("V8", text, "unsupported_parameter", name)
     if "tools" in body and not as_list(body["tools"]):
         yield Problem("V8", "[] is too short - 'tools'", "invalid_value", "tools")
-    for name in ("tool_choice", "parallel_tool_calls"):
-        if name in body and not as_list(body.get("tools")):
-            text = f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified."
-            yield Problem("V8", text, "invalid_value", name)
+    yield from choice_problems(body)
 
 
 def _images(messages: Messages) -> list[tuple[str, str]]:
@@ -228,6 +201,6 @@ def _images(messages: Messages) -> list[tuple[str, str]]:
     for index, message in enumerate(messages):
         for place, part in enumerate(as_dicts(message.get("content"))):
             url = as_text(as_dict(part.get("image_url")).get("url"))
-            if url.startswith("data:"):
-                found.append((f"messages[{index}].content[{place}].image_url", url.partition(",")[2]))
+            if (data := data_of(url)) is not None:
+                found.append((f"messages[{index}].content[{place}].image_url", data))
     return found

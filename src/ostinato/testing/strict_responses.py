@@ -3,19 +3,25 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
+from ostinato.testing.openai_checks import (
+    argument_problems,
+    choice_problems,
+    data_of,
+    double_name_problems,
+    id_problems,
+    name_problems,
+    room_problems,
+    schema_problems,
+)
 from ostinato.testing.wire_json import as_dict, as_dicts, as_list, as_text
 from ostinato.testing.wire_rules import (
     DEFAULT_RULES,
-    TOOL_NAME,
     Problem,
     WireRules,
     cache_mark_problems,
     estimated_tokens,
     image_problems,
     is_blank,
-    twice,
 )
 
 ROLES = frozenset({"user", "assistant", "system", "developer"})
@@ -144,30 +150,11 @@ def _call_problems(items: Items) -> Iterable[Problem]:
         if _type(item) != "function_call":
             continue
         call, where = as_text(item.get("call_id")), f"input[{index}]"
-        if not call:
-            text = f"Invalid '{where}.call_id': empty string. Expected a string with minimum length 1, but got an empty string instead."
-            yield Problem("V2", text, "empty_string", f"{where}.call_id")
-        elif len(call) > MAX_CALL_ID_CHARACTERS:
-            text = f"Invalid '{where}.call_id': string too long. Expected a string with maximum length {MAX_CALL_ID_CHARACTERS}, but got a string with length {len(call)} instead."
-            yield Problem("V2", text, "string_above_max_length", f"{where}.call_id")
-        elif call in seen:
-            text = f"Invalid '{where}.call_id': '{call}' is used by another call. Call ids must be unique."
-            yield Problem("V2", text, "invalid_value", f"{where}.call_id")
-        seen.add(call)
-        yield from _argument_problems(where, item)
-
-
-def _argument_problems(where: str, item: dict[str, Any]) -> Iterable[Problem]:
-    if not TOOL_NAME.fullmatch(as_text(item.get("name"))):
-        text = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^{TOOL_NAME.pattern}$'."
-        yield Problem("V7", text, "invalid_value", f"{where}.name")
-    try:
-        arguments = msgspec.json.decode(as_text(item.get("arguments")))
-    except msgspec.DecodeError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        text = f"Invalid '{where}.arguments': expected a string that holds a JSON object."
-        yield Problem("shape", text, "invalid_value", f"{where}.arguments")
+        yield from id_problems(
+            f"{where}.call_id", call, seen, what="Call ids", max_characters=MAX_CALL_ID_CHARACTERS
+        )
+        yield from name_problems(f"{where}.name", as_text(item.get("name")))
+        yield from argument_problems(f"{where}.arguments", item.get("arguments"))
 
 
 # ------------------------------------------------------------------------------------------------ content
@@ -224,8 +211,8 @@ def _images(items: Items) -> list[tuple[str, str]]:
         for key in ("content", "output"):
             for place, part in enumerate(as_dicts(item.get(key))):
                 url = as_text(part.get("image_url"))
-                if url.startswith("data:"):
-                    found.append((f"input[{index}].{key}[{place}].image_url", url.partition(",")[2]))
+                if (data := data_of(url)) is not None:
+                    found.append((f"input[{index}].{key}[{place}].image_url", data))
     return found
 
 
@@ -269,15 +256,8 @@ def _window_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem
         text = f"Invalid '{where}': integer below minimum value. Expected a value >= {MIN_OUTPUT_TOKENS}, but got {output} instead."
         yield Problem("V6", text, "integer_below_min_value", where)
     tokens = estimated_tokens(body.get("instructions"), body.get("input"), body.get("tools"))
-    if tokens > rules.context_window:
-        text = "Your input exceeds the context window of this model. Please adjust your input and try again."
-        yield Problem("V6", text, "context_length_exceeded", "input")
-    elif tokens + output > rules.context_window:
-        text = (
-            f"This model's maximum context length is {rules.context_window} tokens. However, you requested {tokens + output} "
-            f"tokens ({tokens} in the input, {output} in the completion). Please reduce the length of the input or completion."
-        )
-        yield Problem("V6", text, "context_length_exceeded", "input")
+    over = "Your input exceeds the context window of this model. Please adjust your input and try again."
+    yield from room_problems(tokens, output, rules, where="input", over=over)
 
 
 def _tool_problems(tools: Items) -> Iterable[Problem]:
@@ -290,23 +270,19 @@ def _tool_problems(tools: Items) -> Iterable[Problem]:
                 "missing_required_parameter",
                 f"{where}.name",
             )
-        elif not TOOL_NAME.fullmatch(name):
-            text = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^{TOOL_NAME.pattern}$'."
-            yield Problem("V7", text, "invalid_value", f"{where}.name")
+        else:
+            yield from name_problems(f"{where}.name", name)
         yield from _schema_problems(
             where, name, as_dict(tool.get("parameters")), is_strict=tool.get("strict") is not False
         )
-    for name in twice([as_text(tool.get("name")) for tool in tools]):
-        yield Problem(
-            "V7", f"Invalid 'tools': the function name '{name}' is used twice.", "invalid_value", "tools"
-        )
+    yield from double_name_problems([as_text(tool.get("name")) for tool in tools])
 
 
 def _schema_problems(where: str, name: str, schema: dict[str, Any], *, is_strict: bool) -> Iterable[Problem]:
     code, param = "invalid_function_parameters", f"{where}.parameters"
-    if schema.get("type") != "object" or {"anyOf", "oneOf", "allOf"} & schema.keys():
-        text = f"Invalid schema for function '{name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf' at the top level."
-        yield Problem("V7", text, code, param)
+    wrong = tuple(schema_problems(param, name, schema))
+    if wrong:
+        yield from wrong
     elif is_strict and schema.get("additionalProperties") is not False:
         text = f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and to be false."
         yield Problem("V7", text, code, param)
@@ -323,10 +299,7 @@ def _parameter_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Prob
     if "temperature" in body and not rules.takes_temperature:
         text = "Unsupported parameter: 'temperature' is not supported with this model."
         yield Problem("V8", text, "unsupported_parameter", "temperature")
-    for name in ("tool_choice", "parallel_tool_calls"):
-        if name in body and not as_list(body.get("tools")):
-            text = f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified."
-            yield Problem("V8", text, "invalid_value", name)
+    yield from choice_problems(body)
 
 
 def _quoted(names: Iterable[str]) -> str:
