@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from ostinato.permissions.call_paths import CallPaths
+from ostinato.permissions.content_reach import SHOWING
 from ostinato.permissions.passed_on import may_be_passed_on
 from ostinato.permissions.rule_matching import (
     command_matches,
@@ -72,13 +73,19 @@ def _hit_by_path(rule: Rule, paths: CallPaths) -> Hit:
         return "yes"
     is_fed = any(reads_its_program(link) for effect in paths.effects for link in effect.chain)
     if isinstance(paths.call.shell, Unprovable) or is_fed:
-        return "maybe" if _names_it(rule, _text(paths)) else "no"
+        return "maybe" if _names_it(rule, _text(paths)) or _may_show(rule, paths) else "no"
     # Where a path leads is unknown (a wildcard in a folder's name), or the program's use of its words is.
     if any(not paths.targets(path) for path in touched):
         return "maybe"
     if rule.tool == "Read" and any(paths.rule_reaches(rule, effect) for effect in paths.effects):
         return "maybe"
+    if rule.tool == "Edit" and any(effect.writes_unknown for effect in paths.effects):
+        return "maybe"
     unknown = [effect for effect in paths.effects if not effect.is_known]
+    if any(None in link.words() for effect in unknown for link in effect.chain) and _spells_it(
+        rule, _text(paths)
+    ):
+        return "maybe"
     if any(paths.rule_covers(rule, path) for effect in unknown for path in effect.mentions):
         return "maybe"
     return "maybe" if any(_is_named_inside(rule, effect) for effect in unknown) else "no"
@@ -95,13 +102,33 @@ def _is_named_inside(rule: Rule, effect: CommandEffects) -> bool:
     )
 
 
+def _may_show(rule: Rule, paths: CallPaths) -> bool:
+    """Whether an unread text holds a program that shows files, or a redirection, and a name that only running tells."""
+    text = _text(paths)
+    is_dynamic = rule.tool == "Read" and not set(text).isdisjoint("*?[$`{\\")
+    is_sourced = re.search(r"(?:^|[\s;&|({'\"])(?:\.|source)\s", text) is not None
+    return is_dynamic and (
+        "<" in text or is_sourced or not SHOWING.isdisjoint(re.findall(r"[a-z0-9]+", text))
+    )
+
+
 def _names_it(rule: Rule, text: str) -> bool:
-    parts = [
+    """Whether the text holds the last fixed name of the rule, or the rule has none."""
+    parts = _fixed_names(rule)
+    return not parts or parts[-1] in text
+
+
+def _spells_it(rule: Rule, text: str) -> bool:
+    parts = _fixed_names(rule)
+    return bool(parts) and parts[-1] in text
+
+
+def _fixed_names(rule: Rule) -> list[str]:
+    return [
         part
         for part in PurePath(rule.spec or "").parts
         if "*" not in part and part not in {"/", "//", "~", "."}
     ]
-    return not parts or parts[-1] in text
 
 
 def _hit_by_folder(rule: Rule, paths: CallPaths) -> Hit:

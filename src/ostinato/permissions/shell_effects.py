@@ -27,6 +27,8 @@ FILE_COMMANDS = {
 }
 """Simple file commands that the mode `acceptEdits` allows inside the workspace."""
 COPYING_FOLDERS = frozenset({"a", "r", "R", "archive", "recursive"})
+READING = frozenset({"<", "<&", "<>"})
+WRITING = frozenset({">", ">>", ">|", "<>", ">&", "&>", "&>>"})
 GIT_WRITES_SETTINGS = frozenset({"config", "submodule", "init", "clone", "worktree", "lfs", "maintenance"})
 
 
@@ -38,7 +40,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     read as paths: for a program that is not known, any of them may be written. `is_known` says that `reads` and
     `writes` are complete; `is_read_only` that nothing but its redirections writes. `problem` says why the files
     cannot be told, "" if they can; `doubt` why a command is not known to only read that otherwise would be.
-    `placed` is where mv and a copy of folders put what they take, `merged` what would be in their way there.
+    `writes_unknown`: a redirection writes to a file that only running tells. `placed` is where mv and a copy of folders put what they take, `merged` what would be in their way there.
     `trees`, `kept`, `has_history` and `is_open` say which contents it may show besides, as `ContentReach` does.
     """
 
@@ -57,6 +59,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     kept: tuple[Path, ...] = ()
     has_history: bool = False
     is_open: bool = False
+    writes_unknown: bool = False
     placed: tuple[Path, ...] = ()
     merged: tuple[Path, ...] = ()
 
@@ -130,7 +133,7 @@ def _is_plain_home(word: str) -> bool:
 def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     chain = commands_run_by(command)
     if isinstance(chain, Unprovable):
-        return CommandEffects(command, (command,), problem=chain.why)
+        return CommandEffects(command, (command,), problem=chain.why, is_open=True)
     redirects = tuple(redirect for link in chain for redirect in link.redirects)
     problem = folders.problem or _problem_of(chain, redirects)
     written, read = _redirected(redirects)
@@ -144,7 +147,8 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
         trees=folders.paths(reach.trees),
         kept=folders.paths(reach.kept),
         has_history=reach.has_history,
-        is_open=reach.is_open,
+        is_open=reach.is_open or any(_is_unknown(redirect, READING) for redirect in redirects),
+        writes_unknown=any(_is_unknown(redirect, WRITING) for redirect in redirects),
         reads=folders.paths(read),
         writes=folders.paths(written),
         redirected=folders.paths((*written, *read)),
@@ -191,11 +195,15 @@ def _redirected(redirects: tuple[Redirect, ...]) -> tuple[tuple[str, ...], tuple
         target = redirect.target
         if target is None or target in HARMLESS_TARGETS or is_descriptor_copy(redirect):
             continue
-        if redirect.operator in {"<", "<&", "<>"}:
+        if redirect.operator in READING:
             read.append(target)
-        if redirect.operator not in {"<", "<&", "<<", "<<-", "<<<"}:
+        if redirect.operator in WRITING:
             written.append(target)
     return tuple(written), tuple(read)
+
+
+def _is_unknown(redirect: Redirect, operators: frozenset[str]) -> bool:
+    return redirect.target is None and redirect.operator in operators
 
 
 def _looked_at(command: SimpleCommand, last: SimpleCommand, folders: Folders) -> tuple[str, ...] | None:
