@@ -5,7 +5,7 @@ wait for: then there is no task and no clock.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import anyio
@@ -45,6 +45,11 @@ class CollectTogether:
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
         """What the collectors that ended in time have found."""
+        found = self.begin(view)
+        return found if isinstance(found, Sequence) else await found
+
+    def begin(self, view: Sequence[Message]) -> Sequence[Message] | Awaitable[Sequence[Message]]:
+        """The same, without a wait where no collector needs one."""
         found: dict[int, Sequence[Message]] = {}
         waiting: dict[int, NamedCollector] = {}
         for place, collector in enumerate(self._collectors):
@@ -53,16 +58,14 @@ class CollectTogether:
                 waiting[place] = collector
             else:
                 found[place] = now
-        if waiting:
-            await self._waited_for(waiting, view, found)
-        return [message for place in sorted(found) for message in found[place]]
+        return self._waited_for(waiting, view, found) if waiting else _in_order(found)
 
     async def _waited_for(
         self,
         waiting: dict[int, NamedCollector],
         view: Sequence[Message],
         found: dict[int, Sequence[Message]],
-    ) -> None:
+    ) -> Sequence[Message]:
         async with anyio.create_task_group() as tasks:
             left = set(waiting)
 
@@ -84,6 +87,11 @@ class CollectTogether:
             _log().warning(
                 "not collected within %s s, so left out this time: %s", self._deadline_s, ", ".join(late)
             )
+        return _in_order(found)
+
+
+def _in_order(found: dict[int, Sequence[Message]]) -> Sequence[Message]:
+    return [message for place in sorted(found) for message in found[place]]
 
 
 def _found_at_once(collector: NamedCollector, view: Sequence[Message]) -> Sequence[Message] | None:

@@ -22,7 +22,7 @@ from ostinato.engine.token_target import target_reminder, target_tokens
 from ostinato.engine.written import WrittenRecords
 from ostinato.events import CommandLifecycle, Event, Result, SystemEvent, Terminal
 from ostinato.loop.abort import AbortSignal
-from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.abortable import found_unless_aborted, unless_aborted
 from ostinato.loop.deps import QueryParams
 from ostinato.loop.run import Run, internal_error
 from ostinato.loop.turn import QueryNotes
@@ -151,8 +151,8 @@ class Submission:
         if target is not None:
             told = Reminder("token_target", target_reminder(target))
             self._write(attachment_message(self._new_uuid(), told))
-        mentioned = partial(parts.deps.mentions, mentioned_in, before)
-        for message in await unless_aborted(self._abort, mentioned, otherwise=()):
+        mentioned = parts.deps.mentions(mentioned_in, before)
+        for message in await found_unless_aborted(self._abort, mentioned):
             self._write(message)
         deps = replace(parts.deps, journal=self._written, queue=self._talk.queue)
         self._account.model = parts.chosen.facts.id

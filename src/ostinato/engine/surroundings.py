@@ -4,10 +4,10 @@ A model with a short prompt gets the folder and the day only: the rest would fil
 """
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from anyio import to_thread
@@ -18,12 +18,12 @@ from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInst
 from ostinato.engine.prompt import user_context
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.journal.places import project_folder
-from ostinato.loop.deps import Prefetch, no_attachments
+from ostinato.loop.deps import Collect, Found, Prefetch, ResolveMentions, no_attachments
 from ostinato.messages import Message
-from ostinato.ports import Clock, CollectAttachments, Ids, ModelFacts, Workspace
+from ostinato.ports import Clock, Ids, ModelFacts, Workspace
 
-Mentions = Callable[[str, Sequence[Message]], Awaitable[Sequence[Message]]]
-"""What to put right after a prompt, given the prompt and the conversation before it."""
+if TYPE_CHECKING:
+    from ostinato.attachments.collect import CollectTogether
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -33,8 +33,8 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     user_context: str
     instructions: LoadedInstructions
-    collect: CollectAttachments
-    mentions: Mentions
+    collect: Collect
+    mentions: ResolveMentions
     prefetch: Prefetch | None = None
 
 
@@ -82,9 +82,11 @@ def _collectors(
     places: InstructionPlaces,
     told: date,
     background: BackgroundEnds,
-) -> CollectAttachments:
-    @cache  # built after the first tools, so that their modules are no part of the way to the first request
-    def built() -> CollectAttachments:
+) -> Collect:
+    made: list[CollectTogether] = []
+
+    def make() -> "CollectTogether":
+        """After the first tools, so that these modules are no part of the way to the first request."""
         from ostinato.attachments.changed_files import ChangedFiles  # ruff: ignore[import-outside-top-level] - loads after the first tools
         from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - as above
         from ostinato.attachments.date_change import DateChange  # ruff: ignore[import-outside-top-level] - as above
@@ -101,18 +103,21 @@ def _collectors(
         ]
         return CollectTogether(named, sources.clock)
 
-    async def collect(view: Sequence[Message]) -> Sequence[Message]:
-        return await built()(view)
+    def collect(view: Sequence[Message]) -> Found:
+        if not made:
+            made.append(make())
+        return made[0].begin(view)
 
     return collect
 
 
-def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -> Mentions:
-    async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -> ResolveMentions:
+    def mentioned(prompt: str, view: Sequence[Message]) -> Found:
         sources.workspace.settle_shell_folder()
         ended = background.at_once(view)
-        if "@" not in prompt:
-            return ended
+        return resolved(prompt, view, ended) if "@" in prompt else ended
+
+    async def resolved(prompt: str, view: Sequence[Message], ended: Sequence[Message]) -> Sequence[Message]:
         from ostinato.attachments.mentions import MentionSetting, mention_attachments  # ruff: ignore[import-outside-top-level] - loads with the first `@`
 
         setting = MentionSetting(
@@ -127,6 +132,8 @@ def _recall(sources: Sources) -> Prefetch | None:
     """Recalling notes of earlier sessions; None when this project has none."""
     if sources.data_root is None:
         return None
+    if not os.path.isdir(sources.data_root / "projects"):
+        return None
     folder = project_folder(sources.data_root, sources.workspace.cwd) / "memory"
     if not os.path.isdir(folder):
         return None
@@ -135,8 +142,8 @@ def _recall(sources: Sources) -> Prefetch | None:
     return MemoryRecall(RecallSources(folder, sources.files, sources.clock, sources.ids))
 
 
-def _no_mentions(workspace: Workspace) -> Mentions:
-    async def mentioned(prompt: str, view: Sequence[Message]) -> Sequence[Message]:
+def _no_mentions(workspace: Workspace) -> ResolveMentions:
+    def mentioned(prompt: str, view: Sequence[Message]) -> Found:
         del prompt, view
         workspace.settle_shell_folder()
         return ()
@@ -144,11 +151,11 @@ def _no_mentions(workspace: Workspace) -> Mentions:
     return mentioned
 
 
-def _settling(workspace: Workspace, collect: CollectAttachments) -> CollectAttachments:
+def _settling(workspace: Workspace, collect: Collect) -> Collect:
     """Collecting begins when a round of calls is over, whatever comes of it."""
 
-    async def settle_and_collect(view: Sequence[Message]) -> Sequence[Message]:
+    def settle_and_collect(view: Sequence[Message]) -> Found:
         workspace.settle_shell_folder()
-        return await collect(view)
+        return collect(view)
 
     return settle_and_collect

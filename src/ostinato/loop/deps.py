@@ -57,7 +57,13 @@ class PromptSource(Protocol):
         ...
 
 
-ResolveMentions = Callable[[str, Sequence[Message]], Awaitable[Sequence[Message]]]
+Found = Sequence[Message] | Awaitable[Sequence[Message]]
+"""What there is, or something to wait for; most rounds have nothing to wait for."""
+
+Collect = Callable[[Sequence[Message]], Found]
+"""What the model should also know after a round of tools, given the view: a `CollectAttachments`, or one that may not wait."""
+
+ResolveMentions = Callable[[str, Sequence[Message]], Found]
 """What belongs right after a prompt because it names files, given the prompt and the conversation before it."""
 
 Emit = Callable[[Sequence[Event]], Awaitable[None]]
@@ -118,7 +124,7 @@ class Deps:
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None
-    collect_attachments: CollectAttachments = no_attachments
+    collect_attachments: Collect = no_attachments
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
     budget: Budget = NO_BUDGET

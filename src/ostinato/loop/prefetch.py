@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import anyio
 
-from ostinato.loop.deps import Deps, Prefetch, QueryParams
+from ostinato.loop.deps import Collect, Deps, Prefetch, QueryParams
 from ostinato.messages import Message
 from ostinato.ports import CollectAttachments
 
@@ -36,7 +36,7 @@ async def prefetching(params: QueryParams, deps: Deps) -> AsyncGenerator[Deps, N
 class _Prefetched:
     """Implements `CollectAttachments`: the usual collector's finds, then what was prefetched, the first time it is there."""
 
-    def __init__(self, collect: CollectAttachments) -> None:
+    def __init__(self, collect: Collect) -> None:
         self._collect = collect
         self._found: CollectAttachments | None = None
         self._scope = anyio.CancelScope()
@@ -52,7 +52,9 @@ class _Prefetched:
             logging.getLogger("ostinato").warning("the prefetch failed: %r", error)
 
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
-        collected = await self._collect(view)
+        collected = self._collect(view)
+        if not isinstance(collected, Sequence):
+            collected = await collected
         if self._found is None:
             return collected
         found, self._found = self._found, None

@@ -5,10 +5,9 @@ and never sent twice.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from ostinato.events import CommandLifecycle
-from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.abortable import found_unless_aborted
 from ostinato.loop.deps import Deps
 from ostinato.messages import AttachmentMessage, Message, QueuedCommand, attachment_message
 from ostinato.ports import Abort
@@ -26,9 +25,9 @@ async def queued_messages(
     messages: list[Message] = []
     try:
         for prompt in prompts:
-            mentioned = partial(deps.mentions, prompt.text, (*view, *added, *messages))
+            before = (*view, *added, *messages)
             messages.append(attachment_message(prompt.uuid, QueuedCommand(prompt.text)))
-            messages.extend(await unless_aborted(abort, mentioned, otherwise=()))
+            messages.extend(await found_unless_aborted(abort, deps.mentions(prompt.text, before)))
     except BaseException:
         deps.queue.give_back(prompts)
         raise

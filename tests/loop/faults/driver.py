@@ -157,7 +157,8 @@ def struck_deps(deps: Deps, striker: Striker) -> Deps:
 
     async def attach(view: Sequence[Message]) -> Sequence[Message]:
         striker.touch("attach")
-        return await deps.collect_attachments(view)
+        found = deps.collect_attachments(view)
+        return found if isinstance(found, Sequence) else await found
 
     chain = tuple(
         replace(one, call_model=struck_model(one.call_model, striker)) for one in deps.fallbacks.substitutes

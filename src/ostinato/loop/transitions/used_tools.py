@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.abortable import found_unless_aborted
 from ostinato.loop.deps import Deps
 from ostinato.loop.queued_prompts import queued_messages
 from ostinato.loop.transitions.failed import released
@@ -36,7 +36,7 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
     messages = state.messages.extend(outcome.records)
     abort = state.tool_use_context.abort
     view = messages.view()
-    found = await unless_aborted(abort, lambda: deps.collect_attachments(view), otherwise=())
+    found = await found_unless_aborted(abort, deps.collect_attachments(view))
     added = (*outcome.added, *found)
     malformed = state.bounds.malformed_calls + 1 if _is_malformed(outcome) else 0
     if malformed >= MAX_MALFORMED:
