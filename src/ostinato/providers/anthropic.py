@@ -117,13 +117,13 @@ class OpenBlock(msgspec.Struct):
 
 
 class AnthropicReply:
-    """Decodes one reply. A block becomes a block only when the wire closes it."""
+    """Decodes one reply. A block becomes a block when the wire closes it, begins another, or ends the message."""
 
     def __init__(self, facts: ModelFacts, call_ids: CallIds) -> None:
         self._facts = facts
         self._call_ids = call_ids
         self._blocks: dict[int, OpenBlock | None] = {}  # by the wire's index; None: a kind that is not for us
-        self._unreadable: list[OpenBlock] = []
+        self._undecided: list[OpenBlock] = []  # calls without arguments that can be read
         self._next_index = 0
         self._has_calls = False
         self._response_id = ""
@@ -188,7 +188,7 @@ class AnthropicReply:
         return [MessageStart(self._response_id, model, self._usage)]
 
     def _block_start(self, wire: WireEvent) -> list[AnyModelEvent]:
-        events = self._release_unreadable()
+        events = [*self._close_unclosed(wire.index), *self._release_undecided()]
         started = wire.content_block or WireBlock()
         index = self._next_index
         match started.type:
@@ -271,15 +271,29 @@ class AnthropicReply:
         return []
 
     def _block_stop(self, wire: WireEvent) -> list[AnyModelEvent]:
-        block = self._blocks.pop(wire.index, None)
+        return self._close(wire.index)
+
+    def _close(self, wire_index: int) -> list[AnyModelEvent]:
+        block = self._blocks.pop(wire_index, None)
         if block is None:
             return []
         finished = self._finished(block)
-        if isinstance(finished, ToolUse) and finished.invalid_input is not None:
-            # Cut at the output limit, or just wrong? What comes next tells.
-            self._unreadable.append(block)
+        has_arguments = any(not part.isspace() for part in block.parts)
+        if isinstance(finished, ToolUse) and (finished.invalid_input is not None or not has_arguments):
+            # Cut at the output limit, or just so? What comes next tells.
+            self._undecided.append(block)
             return []
         return [BlockStop(block.index, finished)]
+
+    def _close_unclosed(self, taken: int) -> list[AnyModelEvent]:
+        """Blocks come one after the other: some servers say so only with the start of the next. A call may still go on, as long
+        as its index is not `taken` by another."""
+        over = [
+            index
+            for index, block in self._blocks.items()
+            if block is not None and (index == taken or block.type != "tool_use")
+        ]
+        return [event for index in over for event in self._close(index)]
 
     def _finished(self, block: OpenBlock) -> AssistantBlock:
         text = "".join(block.parts)
@@ -297,8 +311,8 @@ class AnthropicReply:
     def _state(self, data: str) -> ProviderState:
         return ProviderState(self._facts.provider, self._facts.id, data)
 
-    def _release_unreadable(self) -> list[AnyModelEvent]:
-        blocks, self._unreadable = self._unreadable, []
+    def _release_undecided(self) -> list[AnyModelEvent]:
+        blocks, self._undecided = self._undecided, []
         return [BlockStop(block.index, self._finished(block)) for block in blocks]
 
     def _message_delta(self, wire: WireEvent) -> list[AnyModelEvent]:
@@ -310,11 +324,10 @@ class AnthropicReply:
     def _message_stop(self, wire: WireEvent) -> list[AnyModelEvent]:
         self._add_usage(wire.usage)
         self._is_complete = True
-        events: list[AnyModelEvent] = []
+        events = [event for index in list(self._blocks) for event in self._close(index)]
         if self._stop_reason in {"max_tokens", "model_context_window_exceeded"}:
-            self._unreadable = []
-        else:
-            events = self._release_unreadable()
+            self._undecided = []
+        events += self._release_undecided()
         reason = anthropic_stop_reason(self._stop_reason, has_calls=self._has_calls)
         return [*events, MessageStop(reason, self._usage, self._stop_reason)]
 

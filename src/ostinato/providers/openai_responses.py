@@ -58,7 +58,7 @@ class OpenAIResponsesReply:
         self._place_of: dict[str, int] = {}  # by the item's id, for servers whose indexes stay away
         self._done_calls: set[str] = set()
         self._done_items: set[tuple[str, str]] = set()  # kinds and ids
-        self._unreadable: list[OpenBlock] = []
+        self._undecided: list[OpenBlock] = []  # calls without arguments that can be read
         self._next_index = 0
         self._next_place = 0
         self._has_calls = False
@@ -161,8 +161,8 @@ class OpenAIResponsesReply:
                 self._add(place, item, into)
                 self._finish(place, item, into)
         if is_cut:
-            self._unreadable = []
-        self._release_unreadable(into)
+            self._undecided = []
+        self._release_undecided(into)
 
     def _failure(self, error: bytes, *, is_cancelled: bool = False) -> ModelError:
         from ostinato.providers.classify import classify_openai_event  # ruff: ignore[import-outside-top-level] - as above
@@ -179,7 +179,7 @@ class OpenAIResponsesReply:
         self._add(self._next_place if wire.output_index is None else wire.output_index, item, into)
 
     def _add(self, place: int, item: WireItem, into: list[AnyModelEvent]) -> OpenItem:
-        self._release_unreadable(into)
+        self._release_undecided(into)
         opened = OpenItem(item)
         earlier = self._items.get(place)
         if earlier is not None:  # a server whose indexes do not move on
@@ -346,16 +346,16 @@ class OpenAIResponsesReply:
         if block.index < 0:
             self._start_call(block, into)
         finished = self._call_ids.finish(block.tool_use_id, block.name, arguments)
-        if finished.invalid_input is not None:
-            # Cut at the output limit, or just wrong? What comes next tells.
+        if finished.invalid_input is not None or not arguments.strip():
+            # Cut at the output limit, or just so? What comes next tells.
             block.pieces = [arguments]
-            self._unreadable.append(block)
+            self._undecided.append(block)
             return
         self._has_calls = True
         into.append(BlockStop(block.index, finished))
 
-    def _release_unreadable(self, into: list[AnyModelEvent]) -> None:
-        blocks, self._unreadable = self._unreadable, []
+    def _release_undecided(self, into: list[AnyModelEvent]) -> None:
+        blocks, self._undecided = self._undecided, []
         for block in blocks:
             self._has_calls = True
             into.append(
