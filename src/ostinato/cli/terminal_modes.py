@@ -16,6 +16,8 @@ _INPUT_FLAGS: Final = 0
 _LOCAL_FLAGS: Final = 3
 _CONTROL_CHARACTERS: Final = 6
 
+_NO_CHARACTER: Final = b"\0"
+
 _Attributes = list[Any]
 
 
@@ -84,8 +86,8 @@ class TerminalModes:
         """What is typed waits byte by byte, as the prompt wants it; Ctrl-C does not throw it away."""
         return self._changed(
             local_on=termios.ISIG | termios.NOFLSH,
-            local_off=termios.ICANON | termios.ECHO,
-            input_off=termios.ICRNL,
+            local_off=termios.ICANON | termios.ECHO | termios.IEXTEN,
+            input_off=termios.ICRNL | termios.INLCR | termios.IGNCR | termios.ISTRIP | termios.IXON,
         )
 
     def _lines(self) -> _Attributes:
@@ -100,5 +102,7 @@ class TerminalModes:
         if local_off & termios.ICANON:
             characters = list(attributes[_CONTROL_CHARACTERS])
             characters[termios.VMIN], characters[termios.VTIME] = 1, 0
+            # Ctrl-\ would end the program and leave the terminal like this.
+            characters[termios.VQUIT] = _NO_CHARACTER
             attributes[_CONTROL_CHARACTERS] = characters
         return attributes
