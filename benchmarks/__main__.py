@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from benchmarks import fleet, overlap, parallel, startup, streaming, turns
+from benchmarks import files, fleet, overlap, parallel, processes, startup, streaming, turns
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -15,6 +15,8 @@ def main(arguments: Sequence[str]) -> None:
         ("overlap", overlap),
         ("parallel", parallel),
         ("fleet", fleet),
+        ("files", files),
+        ("processes", processes),
     ):
         print(f"{name} (load {os.getloadavg()[0]:.1f})", flush=True)
         part.main(arguments)
