@@ -19,12 +19,6 @@ from ostinato.ports import Clock
 if TYPE_CHECKING:
     from ostinato.engine.helper_keys import HelperKeys
 
-KEYS_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "openai": ("OPENAI_API_KEY",),
-}
-"""The variables that hold a provider's key; the first is where a command's key goes."""
-
 USUAL_PROVIDER: Final = "anthropic"
 
 
@@ -63,6 +57,7 @@ async def model_access(
         return ModelAccess(environment)
     from ostinato.engine.helper_keys import HelperKeys  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.engine.key_helper import ask_command, kept_s, key_command  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.providers.connect import KEY_VARIABLES  # ruff: ignore[import-outside-top-level] - as above
 
     command = key_command(helper, configuration, environment, provider=provider, cwd=cwd)
     if command is None:
@@ -71,7 +66,7 @@ async def model_access(
     keys = HelperKeys(
         lambda: ask_command(command), first, kept_s=kept_s(environment), clock=clock, tell=options.on_notice
     )
-    return ModelAccess({**environment, KEYS_OF[provider][0]: first}, provider, first, keys)
+    return ModelAccess({**environment, KEY_VARIABLES[provider][0]: first}, provider, first, keys)
 
 
 def _provider_without_key(options: Options, environment: Mapping[str, str]) -> str:
@@ -79,11 +74,12 @@ def _provider_without_key(options: Options, environment: Mapping[str, str]) -> s
     name = options.model
     if options.refresh_api_key is not None or not isinstance(name, str | None) or is_local_model(name):
         return ""
-    if name is None:
-        given = any(environment.get(key, "").strip() for keys in KEYS_OF.values() for key in keys)
-        return "" if given else USUAL_PROVIDER
     from ostinato.providers.catalogue import full_name  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.providers.connect import KEY_VARIABLES  # ruff: ignore[import-outside-top-level] - as above
 
+    if name is None:
+        given = any(environment.get(key, "").strip() for keys in KEY_VARIABLES.values() for key in keys)
+        return "" if given else USUAL_PROVIDER
     provider = full_name(name).partition("/")[0]
-    keys = KEYS_OF.get(provider, ())
+    keys = KEY_VARIABLES.get(provider, ())
     return provider if keys and not any(environment.get(key, "").strip() for key in keys) else ""
