@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ostinato.cli.folded import folded
 from ostinato.cli.transcript import Transcript
 from ostinato.engine.slash.conversation_text import said_messages
+from ostinato.engine.slash.own_shell_line import as_typed
 from ostinato.events import AssistantEvent, AttachmentEvent, Event, ToolEnd, UserEvent
 from ostinato.history import History
 from ostinato.messages import (
@@ -69,7 +70,7 @@ def _exchanges(messages: Iterable[Message]) -> list[_Exchange]:
     for message in messages:
         if isinstance(message, UserMessage) and message.origin == "prompt" and not message.is_meta:
             text = "\n".join(block.text for block in message.content if isinstance(block, Text))
-            found.append(_Exchange(text, []))
+            found.append(_Exchange(as_typed(text), []))
         elif found and _is_shown(message):
             found[-1].steps.append(message)
     return found

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options, PermissionAsked
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.slash.own_shell_line import as_typed
 from ostinato.events import Event, Result, SystemEvent
+from ostinato.messages import Text, UserMessage
 from ostinato.records import PermissionDecided
 from ostinato.testing import Reply, ScriptedModel, say
 
@@ -156,6 +158,20 @@ async def test_words_that_waited_where_no_shell_lines_are_run_never_run_as_one(t
         _ = [event async for event in engine.run_queue()]
     assert len(model.requests) == 1
     assert not (tmp_path / "made.txt").exists()
+
+
+@pytest.mark.parametrize("line", ["echo on''e; echo tw''o", "echo on''e; exec sleep 600"])
+async def test_what_was_told_can_be_shown_as_it_was_typed(tmp_path: Path, line: str):
+    def stop(_command: str, printed: str) -> None:
+        if "one" in printed and "sleep" in line:
+            engine.interrupt()
+
+    async with open_engine(options(tmp_path, ScriptedModel(), on_shell_output=stop)) as engine:
+        await events_of(engine, f"!{line}")
+        (told,) = [m.content[0] for m in engine.history.view() if isinstance(m, UserMessage)]
+    assert isinstance(told, Text)
+    assert as_typed(told.text).startswith(f"!{line}\none\n")
+    assert as_typed("I ran this command myself") == "I ran this command myself"
 
 
 async def test_nothing_behind_the_mark_is_an_error(tmp_path: Path):

@@ -19,6 +19,9 @@ MAX_KEPT_CHARACTERS: Final = 10_000
 """Of the output of a command that was interrupted: its end."""
 
 _REASON_CHARACTERS: Final = 500
+_BEGINNING: Final = "I ran this command myself, in the working folder:\n$ "
+_PRINTED: Final = "It printed"
+_STOPPED: Final = "I stopped it; by then it had printed"
 _BY_THE_PERSON: Final = frozenset({"user", "interrupt"})
 
 
@@ -33,12 +36,10 @@ async def answer_shell_line(
         ran = await run_shell_line(command, (_typed(),), scene, timeout_ms=TIMEOUT_MS, on_output=so_far.take)
     finally:
         if so_far.has_begun and scene.abort.reason in _BY_THE_PERSON:
-            scene.record(
-                user_prompt(scene.uuid(), _told(command, so_far.text, "I stopped it; by then it had printed"))
-            )
+            scene.record(user_prompt(scene.uuid(), _told(command, so_far.text, _STOPPED)))
     if isinstance(ran, NotRun):
         return refusal(f"it did not run: {shown_line(ran.reason, _REASON_CHARACTERS)}", hint=ran.hint)
-    return SlashReply(f"{ran.text}\n", for_model=_told(command, ran.text, "It printed"))
+    return SlashReply(f"{ran.text}\n", for_model=_told(command, ran.text, _PRINTED))
 
 
 class _SoFar:
@@ -55,8 +56,18 @@ class _SoFar:
         self._pass_on(printed)
 
 
+def as_typed(told: str) -> str:
+    """What the model was told of such a line, as the line and what it printed; any other text as it is."""
+    if not told.startswith(_BEGINNING):
+        return told
+    line = told.removeprefix(_BEGINNING)
+    for how in (_PRINTED, _STOPPED):
+        line = line.replace(f"\n{how}:\n", "\n", 1)
+    return f"!{line}"
+
+
 def _told(command: str, printed: str, how: str) -> str:
-    return f"I ran this command myself, in the working folder:\n$ {command}\n{how}:\n{printed or '[nothing]'}"
+    return f"{_BEGINNING}{command}\n{how}:\n{printed or '[nothing]'}"
 
 
 def _typed() -> Rule:
