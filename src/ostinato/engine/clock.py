@@ -16,6 +16,10 @@ class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC).astimezone()
 
+    def utc_now(self) -> datetime:
+        """The same moment; for records, which are stamped in UTC and are many."""
+        return datetime.now(UTC)
+
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds)
 

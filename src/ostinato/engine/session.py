@@ -38,7 +38,7 @@ def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
     session_id = options.session_id or RandomIds().uuid()
     if not options.keep_session:
         return Session(session_id, MemoryOnly())
-    started = start_session(root, cwd, session_id, now=SystemClock().now)
+    started = start_session(root, cwd, session_id, now=SystemClock().utc_now)
     if isinstance(started, Unkept):
         return Session(session_id, started.journal, notices=(started.reason,))
     return Session(session_id, started)
@@ -46,7 +46,7 @@ def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
 
 def resumed_session(path: Path) -> Session:
     """The session in this file. Raises UsageError and JournalError."""
-    opened = resume_session(path, now=SystemClock().now)
+    opened = resume_session(path, now=SystemClock().utc_now)
     if isinstance(opened, OpenedSession):
         journal, found, notices = opened.writer, opened.found, ()
     else:
