@@ -46,8 +46,8 @@ class History:
     everything before it is closed, and a closed list only ever grows: two histories whose `closed` is the same list
     share the prefix of the shorter one.
 
-    `last_response` is the newest that ended, None where its usage says nothing of this view any more. `counted` is the view that
-    its usage counts, where an edit has changed the view since; None where the view still begins with it.
+    `last_response` is the newest that ended, None where its usage says nothing of this view any more. `counted` is the view
+    as it was before the first edit since then, None if there was none.
     """
 
     __slots__ = ("_closed", "_closed_length", "_log", "_log_length", "counted", "last_response", "tail")
@@ -79,10 +79,9 @@ class History:
         undone = _undone_edits(log)
         history = cls.empty()
         for record in log:
-            if isinstance(record, Undo) and record.target in undone:
-                history = history._undone(record)
-            elif isinstance(record, Undo) or (isinstance(record, Edit) and record.edit_id in undone):
-                history = history._remember(record)
+            if isinstance(record, Undo) or (isinstance(record, Edit) and record.edit_id in undone):
+                is_stale = isinstance(record, Undo) and record.target in undone
+                history = history._remember(record, is_stale=is_stale)
             else:
                 history = history.append(record)
         return history
@@ -140,16 +139,12 @@ class History:
             return self._edit(record)
         return self._push(record)
 
-    def _remember(self, record: Record) -> "History":
+    def _remember(self, record: Record, *, is_stale: bool = False) -> "History":
+        """`is_stale`: what was counted under an edit says nothing of the view without it."""
         remembered = self._grown(record, self._closed, self._closed_length, self.tail)
-        if isinstance(record, ResponseEnded):
-            remembered.last_response, remembered.counted = record, None
-        return remembered
-
-    def _undone(self, record: Undo) -> "History":
-        """What was counted under the edit that is undone says nothing of the view without it."""
-        remembered = self._remember(record)
-        remembered.last_response = remembered.counted = None
+        if isinstance(record, ResponseEnded) or is_stale:
+            remembered.last_response = record if isinstance(record, ResponseEnded) else None
+            remembered.counted = None
         return remembered
 
     def _push(self, message: Message) -> "History":
@@ -178,10 +173,8 @@ class History:
         closed, tail = after[:start], tuple(after[start:])
         log: list[Record] = self.log()
         log.append(edit)
-        if isinstance(edit, Boundary):
-            return History(log, closed, tail, None)
-        counted = self.counted or _counted_in(before, self.last_response)
-        return History(log, closed, tail, self.last_response, counted)
+        last = None if isinstance(edit, Boundary) else self.last_response
+        return History(log, closed, tail, last, last and (self.counted or tuple(before)))
 
     def _grown(
         self,
@@ -198,15 +191,6 @@ class History:
         grown.last_response = self.last_response
         grown.counted = self.counted
         return grown
-
-
-def _counted_in(view: list[Message], last: ResponseEnded | None) -> tuple[Message, ...] | None:
-    """The view up to the reply that ended last; None if it is not there."""
-    for index in range(len(view) - 1, -1, -1):
-        message = view[index]
-        if last and isinstance(message, AssistantMessage) and message.response_id == last.response_id:
-            return tuple(view[: index + 1])
-    return None
 
 
 def _pushed(shared: list[T], length: int, item: T) -> tuple[list[T], int]:

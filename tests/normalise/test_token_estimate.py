@@ -154,15 +154,20 @@ def edit_of(
 
 
 @settings(max_examples=200, deadline=None)
-@given(ROUNDS, SPANS, st.booleans())
+@given(ROUNDS, SPANS, st.booleans(), st.booleans())
 def test_no_edit_hides_what_is_in_the_window_and_none_counts_what_is_gone(
-    rounds: list[tuple[str, str]], spans: list[tuple[str, int, int, str]], is_counted_between: bool
+    rounds: list[tuple[str, str]],
+    spans: list[tuple[str, int, int, str]],
+    is_counted_between: bool,
+    has_newer: bool,
 ):
     history, edits = History.empty(), list[str]()
     for number, (asked, said) in enumerate(rounds):
         history = history.extend(round_of(number, asked, said))
     history = counted(history, 0)
     for number, (kind, first, length, text) in enumerate(spans, start=1):
+        if has_newer:
+            history = history.append(user_prompt(f"n{number}", text))
         before, view = estimate(history), history.view()
         edit = edit_of(view, kind, first, length, text, edits)
         edits.append(edit.edit_id)
@@ -170,8 +175,10 @@ def test_no_edit_hides_what_is_in_the_window_and_none_counts_what_is_gone(
         assert truth(history) <= estimate(history)
         if not isinstance(edit, Undo | Boundary):
             assert estimate(history) <= before + blocks_tokens((Text(text),))
+        history = history.append(user_prompt(f"q{number}", text))
+        assert truth(history) <= estimate(history)
         if is_counted_between:
-            history = counted(history.append(user_prompt(f"q{number}", text)), number)
+            history = counted(history, number)
     folded = History.fold(history.log())
     assert estimate(folded) == estimate(history)
 

@@ -24,6 +24,7 @@ from ostinato.messages import (
 )
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.ports import ModelRequest
+from ostinato.records import ResponseEnded
 
 BYTES_A_TOKEN: Final = 2.5
 """UTF-8 bytes. English prose has 4 and more, code about 3.3, JSON and base64 2 to 3, CJK 3 (one character)."""
@@ -48,14 +49,17 @@ def text_tokens(size_bytes: int) -> int:
 
 def request_tokens(request: ModelRequest, history: History) -> int:
     """Input tokens of a request that was built from this history."""
-    last = history.last_response
-    counted = last.usage.context_tokens if last else 0
-    if counted and history.counted is not None:
-        return min(whole_request_tokens(request), counted + _grown_by(history.counted, history.view()))
-    newer = _since_counted(history)
-    if newer is not None:
-        return counted + sum(blocks_tokens(_blocks(message)) for message in newer)
-    return whole_request_tokens(request)
+    last, view = history.last_response, history.view()
+    if last is None or last.usage.context_tokens == 0:
+        return whole_request_tokens(request)
+    then = view if history.counted is None else history.counted
+    length = _counted_length(then, last)
+    if length is None:
+        return whole_request_tokens(request)
+    counted = last.usage.context_tokens
+    if history.counted is not None:
+        return min(whole_request_tokens(request), counted + _grown_by(then[:length], view))
+    return counted + sum(blocks_tokens(_blocks(message)) for message in view[length:])
 
 
 def whole_request_tokens(request: ModelRequest) -> int:
@@ -103,16 +107,12 @@ def _least_tokens(block: UserBlock | AssistantBlock) -> int:
             assert_never(block)
 
 
-def _since_counted(history: History) -> list[Message] | None:
-    """The messages that no usage counts yet; None if nothing in the view was counted."""
-    last = history.last_response
-    if last is None or last.usage.context_tokens == 0:
-        return None
-    newer: list[Message] = []
-    for message in reversed(history.view()):
+def _counted_length(view: Sequence[Message], last: ResponseEnded) -> int | None:
+    """How many messages of the view the usage of that response counts; None if the reply is not there."""
+    for index in range(len(view) - 1, -1, -1):
+        message = view[index]
         if isinstance(message, AssistantMessage) and message.response_id == last.response_id:
-            return newer
-        newer.append(message)
+            return index + 1
     return None
 
 
