@@ -87,7 +87,7 @@ def test_anthropic_refusals(status: int, body: Any, kind: str, recover: str):
         (413, openai("prompt is too long for this model"), "prompt_too_long", "compact"),
         (413, b"<html><head><title>413 Request Entity Too Large</title></head></html>", "request_too_large", "compact"),
         (413, b"", "request_too_large", "compact"),
-        (400, b"", "invalid_request", "compact"),
+        (400, b"", "invalid_request", "none"),
         (400, openai("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."), "invalid_history", "repair_history"),
         (400, openai("Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'."), "invalid_history", "repair_history"),
         (400, openai("The reasoning_content in the thinking mode must be passed back"), "invalid_history", "repair_history"),

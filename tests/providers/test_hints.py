@@ -1,11 +1,20 @@
 """No failure of a model call leaves its reader without something to do."""
 
 import ast
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
-from ostinato.errors import ModelErrorKind
+import pytest
+from tests.providers.requests import facts
+
+from ostinato.errors import ModelError, ModelErrorKind
+from ostinato.providers.classify import classify_anthropic_event, classify_openai, classify_openai_event
+from ostinato.providers.exchange import HttpFailure
 from ostinato.providers.hints import HINTS
+from ostinato.providers.verdicts import CODES
 
 PROVIDERS = Path(__file__).parents[2] / "src" / "ostinato" / "providers"
 SAID_ELSEWHERE = {
@@ -34,3 +43,25 @@ def test_every_error_that_is_made_here_is_made_with_a_hint():
         if "hint" not in {keyword.arg for keyword in call.keywords}
     ]
     assert bare == []
+
+
+@pytest.mark.parametrize(
+    ("classify", "variable"),
+    [(classify_anthropic_event, "ANTHROPIC_API_KEY"), (classify_openai_event, "OPENAI_API_KEY")],
+)
+@pytest.mark.parametrize("code", [*CODES, "made_up", ""])
+def test_an_error_in_the_middle_of_a_reply_has_a_hint_of_its_own_too(
+    classify: Callable[..., ModelError], variable: str, code: str
+):
+    body = json.dumps({"type": code, "message": "no"}).encode()
+    error = classify(body, facts("anthropic"), request_id="")
+    assert error.hint
+    assert (variable in error.hint) == (error.kind == "authentication")
+
+
+@pytest.mark.parametrize("headers", [{}, {"location": ""}, {"location": " "}])
+def test_a_redirect_to_nowhere_names_no_address(headers: dict[str, str]):
+    failure = HttpFailure("http://h", 302, headers, b"", datetime(2026, 11, 30, tzinfo=UTC))
+    hint = classify_openai(failure, facts("openai")).hint
+    assert "``" not in hint
+    assert "base URL" in hint

@@ -1,11 +1,11 @@
 """A prompt that was too long: in every vendor's words, with the numbers they name, and without words."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.providers.requests import facts
 
 from ostinato.errors import ModelError
@@ -146,4 +146,16 @@ def test_a_refusal_without_a_reason_is_suspected_when_the_prompt_fills_the_windo
     assert refused(said("bad"), sent=half).recover == "none"
     assert refused(said("bad"), sent=PICTURE * 100).recover == "none"  # pictures do not weigh by their bytes
     assert refused(said("bad"), sent=full, status=403).recover == "none"
-    assert refused(b"", sent=half).recover == "compact"
+    assert (refused(b"", sent=half).recover, refused(b"{}", sent=half).recover) == ("none", "none")
+    most = b"some words " * 40_000
+    assert (refused(b"", sent=most).recover, refused(b"{}", sent=most).recover) == ("compact", "compact")
+    assert refused(said("bad"), sent=most).recover == "none"
+    assert (refused(b"").recover, refused(b"", sent=most, status=422).recover) == ("none", "none")
+
+
+@pytest.mark.parametrize("words", [b"", b" ", b"{}", b"null", b"[]"])
+def test_a_refusal_without_words_does_not_send_its_reader_to_them(words: Any):
+    error = refused(words)
+    assert "above" not in error.hint
+    assert error.hint
+    assert "above" in refused(said("bad")).hint

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ostinato.errors import ModelError
 from ostinato.ports import ModelFacts
 from ostinato.providers.exchange import HttpFailure
-from ostinato.providers.hints import HINTS, hint_for
+from ostinato.providers.hints import hint_for, hint_for_event
 from ostinato.providers.overflow import Sizes, fills_window, media_bytes, sizes_in
 from ostinato.providers.refusal_words import Said, said_in
 from ostinato.providers.verdicts import (
@@ -44,7 +44,7 @@ def classify_anthropic(failure: HttpFailure, facts: ModelFacts) -> ModelError:
 
 def classify_anthropic_event(error: bytes, facts: ModelFacts, *, request_id: str) -> ModelError:
     """The error object of an `error` event in a stream that had begun well: the same words, without a status."""
-    return _event_error(error, facts, request_id)
+    return _event_error(error, facts, request_id, "ANTHROPIC_API_KEY")
 
 
 def classify_openai(failure: HttpFailure, facts: ModelFacts) -> ModelError:
@@ -54,7 +54,7 @@ def classify_openai(failure: HttpFailure, facts: ModelFacts) -> ModelError:
 
 def classify_openai_event(error: bytes, facts: ModelFacts, *, request_id: str) -> ModelError:
     """An error object in a stream that had begun well."""
-    return _event_error(error, facts, request_id)
+    return _event_error(error, facts, request_id, "OPENAI_API_KEY")
 
 
 def _model_error(failure: HttpFailure, facts: ModelFacts, key_variable: str) -> ModelError:
@@ -83,7 +83,7 @@ def _model_error(failure: HttpFailure, facts: ModelFacts, key_variable: str) -> 
     )
 
 
-def _event_error(body: bytes, facts: ModelFacts, request_id: str) -> ModelError:
+def _event_error(body: bytes, facts: ModelFacts, request_id: str, key_variable: str) -> ModelError:
     said = said_in(body, {"request-id": request_id})
     verdict = _by_text(said, facts) or CODES.get(said.code, SERVER)
     sizes = _sizes(verdict, body)
@@ -95,7 +95,7 @@ def _event_error(body: bytes, facts: ModelFacts, request_id: str) -> ModelError:
         recover=verdict.recover,
         provider_code=said.code,
         request_id=said.request_id,
-        hint=HINTS.get(verdict.kind, ""),
+        hint=hint_for_event(verdict.kind, said, key_variable),
     ).sized(
         input_tokens=sizes.input_tokens,
         limit_tokens=sizes.limit_tokens,
@@ -114,8 +114,8 @@ def _verdict(failure: HttpFailure, said: Said, facts: ModelFacts) -> Verdict:
     if verdict is TOO_MANY_BYTES and media_bytes(failure.sent) * 2 > len(failure.sent):
         return TOO_MANY_MEDIA_BYTES
     # Some say that a prompt is too long without a word, some in words that nobody knows.
-    is_silent = not failure.body.strip()
-    if verdict is INVALID and status == 400 and (is_silent or fills_window(failure.sent, facts)):
+    is_silent = not said.text
+    if verdict is INVALID and status == 400 and fills_window(failure.sent, facts, is_silent=is_silent):
         return SUSPECTED_OVERFLOW
     return verdict
 

@@ -27,13 +27,19 @@ HINTS: Mapping[ModelErrorKind, str] = MappingProxyType({
 })
 
 
+_CHECK_MODEL = "check the name of the model, and that your key may use it"
+_UNSAID = "the server does not say what it objects to: look at its log; if the conversation is long, begin a new one (`/clear`)"
+
+
 def hint_for(kind: ModelErrorKind, failure: HttpFailure, said: Said, key_variable: str) -> str:
     """The sentence for this failure; it may know more than the kind does."""
     if 300 <= failure.status < 400:
-        return f"the server redirects to `{failure.headers.get('location', '')}`: set the base URL to that address"
+        return _redirected(failure.headers.get("location", "").strip())
     match kind:
+        case "invalid_request" if not said.text:
+            return _UNSAID
         case "authentication":
-            return f"check the key in `{key_variable}`"
+            return _check_key(key_variable)
         case "not_found":
             return _not_found(failure, said)
         case "server" | "permission" | "invalid_request" | "timeout" if said.is_page:
@@ -42,9 +48,28 @@ def hint_for(kind: ModelErrorKind, failure: HttpFailure, said: Said, key_variabl
             return HINTS.get(kind, "")
 
 
+def hint_for_event(kind: ModelErrorKind, said: Said, key_variable: str) -> str:
+    """The sentence for a failure in the middle of a reply, where there is no status and no header."""
+    if kind == "not_found":
+        return _CHECK_MODEL
+    if kind == "authentication":
+        return _check_key(key_variable)
+    return _UNSAID if kind == "invalid_request" and not said.text else HINTS.get(kind, "")
+
+
+def _check_key(variable: str) -> str:
+    return f"check the key in `{variable}`"
+
+
+def _redirected(location: str) -> str:
+    if not location:
+        return "the server redirects without saying where to: check the base URL"
+    return f"the server redirects to `{location}`: set the base URL to that address"
+
+
 def _not_found(failure: HttpFailure, said: Said) -> str:
     if "model" in f"{said.code} {said.text}".lower():
-        return "check the name of the model, and that your key may use it"
+        return _CHECK_MODEL
     if failure.url.rstrip("/").endswith("/responses"):
         return (
             f"nothing answers at `{failure.url}`: check the base URL; if the server only speaks Chat Completions, name the "

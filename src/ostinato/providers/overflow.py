@@ -12,7 +12,11 @@ NUMBER = r"([\d,]+)"
 
 CHARACTERS_PER_TOKEN = 4
 SUSPICIOUS_SHARE = 0.95
-"""A request that fills the window so far and is refused without a reason was most likely too long."""
+"""A request that fills the window so far and is refused in words that nobody knows was most likely too long."""
+
+SUSPICIOUS_SHARE_IN_SILENCE = 0.5
+"""The same for one that is refused without a word: what is wrong with a request is mostly said, and windows are often smaller
+than is believed."""
 
 ENCODED_MEDIA = re.compile(rb"[A-Za-z0-9+/=]{1024,}")
 """Base64 as pictures and documents travel: no text has a run that long."""
@@ -85,7 +89,9 @@ def media_bytes(body: bytes) -> int:
     return sum(found.end() - found.start() for found in ENCODED_MEDIA.finditer(body))
 
 
-def fills_window(body: bytes, facts: ModelFacts) -> bool:
-    """Whether a request body nearly fills the model's window, pictures left aside, by a rough count."""
+def fills_window(body: bytes, facts: ModelFacts, *, is_silent: bool = False) -> bool:
+    """Whether a request body fills the model's window so far that a refusal is most likely about that, pictures left aside, by a
+    rough count. `is_silent`: the refusal says nothing else."""
     tokens = (len(body) - media_bytes(body)) / CHARACTERS_PER_TOKEN
-    return tokens > SUSPICIOUS_SHARE * facts.context_window
+    share = SUSPICIOUS_SHARE_IN_SILENCE if is_silent else SUSPICIOUS_SHARE
+    return tokens > share * facts.context_window
