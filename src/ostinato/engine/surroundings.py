@@ -132,7 +132,7 @@ def _recall(sources: Sources) -> Prefetch | None:
     """Recalling notes of earlier sessions; None when this project has none."""
     if sources.data_root is None:
         return None
-    if not os.path.isdir(sources.data_root / "projects"):
+    if not os.path.isdir(f"{sources.data_root}/projects"):
         return None
     folder = project_folder(sources.data_root, sources.workspace.cwd) / "memory"
     if not os.path.isdir(folder):
