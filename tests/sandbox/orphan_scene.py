@@ -5,6 +5,7 @@ been reached; then it waits for its standard input to be closed, so that nobody 
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Final
@@ -79,6 +80,11 @@ async def main(tree: str, end: str, folder: Path, mark: str) -> None:
     await talk(engine, tree, end, folder)
     if tree != "waited for":
         await until_ready(folder)
+    if end == "copy":
+        copy = os.fork()
+        if copy == 0:
+            signal.pause()
+        sys.stdout.write(f"{copy}\n")
     if end == "stop":
         await talk(engine, tree, end, folder)
     if end == "close":

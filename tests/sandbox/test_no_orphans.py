@@ -124,6 +124,18 @@ def test_the_tree_is_gone_after_a_crash(tree: str, number: signal.Signals, tmp_p
         wait_until_gone(mark)
 
 
+def test_a_crash_is_seen_although_a_copy_of_the_process_lives(tmp_path: Path, mark: str):
+    """A host may fork without exec; the copy must not keep the guard waiting."""
+    with begun("in the background", "copy", tmp_path, mark) as engine:
+        copy = int(engine.says())
+        try:
+            engine.process.kill()
+            engine.process.wait(10)
+            wait_until_gone(mark)
+        finally:
+            os.kill(copy, signal.SIGKILL)
+
+
 def test_what_is_left_behind_outlives_the_query(tmp_path: Path, mark: str):
     """The rule: it ends with the conversation, not with the query."""
     with begun("left behind", "none", tmp_path, mark) as engine:

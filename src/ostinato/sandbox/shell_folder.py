@@ -51,12 +51,12 @@ def folder_report() -> Generator[Report | None]:
 
 
 class ShellFolder:
-    """`current` is an existing real path inside `roots` whenever a round begins; `base` is where it began."""
+    """`current` is an existing real path inside `roots`, real ones too, whenever a round begins; `base` is where it began."""
 
     def __init__(self, base: Path, roots: Sequence[Path]) -> None:
         self.base = base
         self.current = base
-        self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._roots = tuple(roots)
         self._next: Path | None = None
         self._lost: Path | None = None
 
