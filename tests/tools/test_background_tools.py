@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.tools.tool_folder import ToolFolder
 
@@ -48,6 +49,16 @@ async def test_output_is_read_in_parts_and_the_end_with_its_code(folder: ToolFol
     assert "exit code 4" in text
     assert "[no new output]" in await folder.text("TaskOutput", task_id=ID)
     assert "20%" in await folder.text("TaskOutput", task_id=ID, offset=0)
+
+
+@pytest.mark.process
+async def test_a_question_without_a_line_end_is_seen(folder: ToolFolder):
+    await folder.call("Bash", command="printf 'Continue? '; sleep 60", run_in_background=True)
+    text = ""
+    with anyio.fail_after(10):
+        while "Continue?" not in text:
+            text = await folder.text("TaskOutput", task_id=ID, block=True, timeout=10)
+    assert "[no output]" not in text
 
 
 @pytest.mark.process

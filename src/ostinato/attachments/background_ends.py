@@ -55,9 +55,17 @@ class BackgroundEnds:
             )
         if facts.task_id in self._known_ends or facts.is_end_known:
             return ()
-        how = "was stopped" if facts.state == "stopped" else f"has ended with exit code {facts.exit_code}"
+        how = _ended(facts)
         text = f"{_named(facts)} {how}. TaskOutput reads what it printed."
         return (Reminder(SOURCE, text, facts.task_id),)
+
+
+def _ended(facts: BackgroundFacts) -> str:
+    if facts.state == "stopped" or facts.exit_code is None:
+        return "was stopped"
+    if facts.exit_code < 0:
+        return f"was killed by signal {-facts.exit_code}"
+    return f"has ended with exit code {facts.exit_code}"
 
 
 def _started(view: Sequence[Message]) -> set[str]:

@@ -78,7 +78,8 @@ def _told(found: BackgroundOutput) -> str:
     if found.lost_bytes:
         lines.append(f"[{found.lost_bytes} bytes before this are not kept]")
     text = bounded(plain_text(found.text).strip("\n"), MAX_OUTPUT_BYTES)
-    lines.append(text or ("[no output]" if facts.total_bytes == 0 else "[no new output]"))
+    if text or not found.unfinished_line:
+        lines.append(text or ("[no output]" if facts.total_bytes == 0 else "[no new output]"))
     if found.unfinished_line:
         lines.append(f"[in a line that is not finished: {plain_text(found.unfinished_line)}]")
     if found.end < facts.total_bytes:
