@@ -67,6 +67,10 @@ class OpenAIChatReply:
     def is_complete(self) -> bool:
         return self._is_complete
 
+    @property
+    def is_settled(self) -> bool:
+        return self._is_finished and bool(self._response_id)
+
     def read(self, events: Iterable[ServerSentEvent], into: list[AnyModelEvent]) -> None:
         for event in events:
             data = event.data.strip()

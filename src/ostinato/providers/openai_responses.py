@@ -83,6 +83,10 @@ class OpenAIResponsesReply:
     def is_complete(self) -> bool:
         return self._is_complete
 
+    @property
+    def is_settled(self) -> bool:
+        return False  # this wire has an end mark of its own, which says how it ended
+
     def read(self, events: Iterable[ServerSentEvent], into: list[AnyModelEvent]) -> None:
         """The model events of a chunk; kinds unknown to us give none."""
         decode, readers = EVENT_DECODER.decode, self._readers

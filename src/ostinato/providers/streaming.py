@@ -8,13 +8,14 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mappi
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import anyio
+import msgspec
 
 from ostinato.errors import ModelError
 from ostinato.events import AnyModelEvent
-from ostinato.providers.exchange import MAX_REPLY_BYTES, HttpFailure, HttpSettings
+from ostinato.providers.exchange import MAX_ERROR_BYTES, MAX_REPLY_BYTES, HttpFailure, HttpSettings
 from ostinato.providers.sse import BYTE_ORDER_MARK, ServerSentEvent, SseReader
 from ostinato.providers.watchdog import Watchdog
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from ostinato.providers.http import HttpClient
 
 OK = 200
+
+LATE_COUNTS_S = 2.0
+"""How long a reply that is settled is waited for: counts come right behind it, or never."""
+
+STREAM_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+"""What a line of an event stream begins with."""
 
 CUT_HINT = "if it keeps happening, look for a proxy between that closes long replies"
 
@@ -32,6 +39,11 @@ class ReplyDecoder(Protocol):
     @property
     def is_complete(self) -> bool:
         """`MessageStop` has been given out."""
+        ...
+
+    @property
+    def is_settled(self) -> bool:
+        """All that was said has come; only counts can follow. What the reply is then does not hang on its end mark."""
         ...
 
     def read(self, events: Iterable[ServerSentEvent], into: list[AnyModelEvent]) -> None:
@@ -146,6 +158,9 @@ class BatchReader:
         self._sse = SseReader()
         self._is_at_start = True
         self._whole: bytearray | None = None
+        self._head: bytearray | None = (
+            bytearray()
+        )  # what came before the first event; None once there was one
 
     @property
     def is_whole(self) -> bool:
@@ -157,6 +172,15 @@ class BatchReader:
         """What came of a reply in one piece."""
         return bytes(self._whole or b"")
 
+    @property
+    def other_text(self) -> bytes | None:
+        """What came, if it is neither an event stream nor one piece of JSON; None if it is, or may become, one of them."""
+        if self._head is None or self._whole is not None:
+            return None
+        begins = self._head.removeprefix(BYTE_ORDER_MARK).lstrip()
+        may_be_stream = any(begins.startswith(field) or field.startswith(begins) for field in STREAM_FIELDS)
+        return None if begins and may_be_stream else bytes(self._head)
+
     def take(self, chunk: bytes | None, into: list[AnyModelEvent]) -> bool:
         """Append the events that `chunk` completes; None is the end of the stream. Whether the server sent any event, pings
         included. Raises `ModelError`, with what came before the failure appended."""
@@ -166,6 +190,8 @@ class BatchReader:
             return self._take_whole(self._whole, chunk, into)
         if chunk is not None:
             events = self._sse.feed(chunk)
+            if self._head is not None:
+                self._keep_head(chunk, has_events=bool(events))
             self._decoder.read(events, into)
             return bool(events)
         try:
@@ -177,6 +203,13 @@ class BatchReader:
         if not self._decoder.is_complete:
             into += self._decoder.end()
         return True
+
+    def _keep_head(self, chunk: bytes, *, has_events: bool) -> None:
+        head = self._head
+        if head is None or has_events:
+            self._head = None
+        else:
+            head += chunk[: MAX_ERROR_BYTES - len(head)]
 
     def _look(self, chunk: bytes) -> None:
         begins = chunk.removeprefix(BYTE_ORDER_MARK).lstrip()
@@ -226,6 +259,7 @@ class EventBatches:
         self._watchdog = watchdog
         self._reader = BatchReader(decoder)
         self._failure: ModelError | None = None
+        self._settled_at_s: float | None = None
 
     def __aiter__(self) -> "EventBatches":
         return self
@@ -238,7 +272,10 @@ class EventBatches:
             batch: list[AnyModelEvent] = []
             started_s = now_s()
             # In the usual case the connection itself watches the idle limit, and no timer of ours is set.
-            waiting = self._reply.next_chunk() if watchdog.is_fresh else self._guarded_chunk()
+            if self._decoder.is_settled:
+                waiting = self._late_chunk(started_s)
+            else:
+                waiting = self._reply.next_chunk() if watchdog.is_fresh else self._guarded_chunk()
             try:
                 chunk = await waiting
                 waited_s = now_s() - started_s
@@ -268,32 +305,72 @@ class EventBatches:
         with anyio.fail_after(self._watchdog.left_s):
             return await self._reply.next_chunk()
 
+    async def _late_chunk(self, now_s: float) -> bytes | None:
+        """What may still follow a reply that is settled; silence and a broken connection are its end as well."""
+        self._settled_at_s = now_s if self._settled_at_s is None else self._settled_at_s
+        left_s = max(0.0, self._settled_at_s + LATE_COUNTS_S - now_s)
+        try:
+            with anyio.fail_after(min(left_s, self._watchdog.left_s)):
+                return await self._reply.next_chunk()
+        except (TimeoutError, ModelError):
+            return None
+
     def _named(self, error: ModelError) -> ModelError:
         """With the id under which the provider knows the request: an error in the middle of a reply rarely names it."""
         error.request_id = self._reply.request_id or error.request_id
         return error.reworded(self._shown)
 
     def _explained(self, error: ModelError) -> ModelError:
-        """A reply in one piece that does not decode may be a refusal under a good status."""
+        """A reply in one piece that does not decode may be a refusal under a good status; what was no stream was not cut."""
         if error.kind == "malformed_response" and self._reader.is_whole:
             return not_a_reply(self._reply.failure(self._reader.whole), self._classify)
-        return error
+        other = self._reader.other_text if error.kind == "stream_cut" else None
+        if other is None:
+            return error
+        answer = self._reply.failure(other)
+        content_type = _content_type(answer.headers)
+        is_cut = not other.strip() and (not content_type or _names_reply(content_type))
+        return error if is_cut else not_a_reply(answer, self._classify)
+
+
+VAGUE_TYPES = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
+"""A server that says nothing of what it sends is believed; the reader finds out."""
 
 
 def _may_be_reply(headers: Mapping[str, str]) -> bool:
-    # A server that names no type at all is believed; the reader finds out.
-    content_type = headers.get("content-type", "text/event-stream").lstrip().lower()
-    return content_type.startswith("text/event-stream") or "json" in content_type
+    content_type = _content_type(headers)
+    return content_type in VAGUE_TYPES or _names_reply(content_type)
+
+
+def _names_reply(content_type: str) -> bool:
+    return content_type == "text/event-stream" or "json" in content_type
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    """Without its parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def not_a_reply(failure: HttpFailure, classify: Callable[[HttpFailure], ModelError]) -> ModelError:
     """Status 200, but no reply: some gateways wrap their refusals so, and a wrong address answers so."""
-    if b'"error"' in failure.body[:4096]:
+    if _holds_error(failure.body):
         return classify(failure)
     content_type = failure.headers.get("content-type", "")
+    what = f"`{content_type}`" if content_type.strip() else "something"
     return ModelError(
-        f"`{failure.url}` answers with `{content_type}` that is no reply of a model",
+        f"`{failure.url}` answers with {what} that is no reply of a model",
         kind="malformed_response",
         status=failure.status,
         hint="check the base URL: it may lead to a web page or to an interface of another kind",
     )
+
+
+def _holds_error(body: bytes) -> bool:
+    """Whether JSON says that something went wrong: an `error` that is there and not empty."""
+    try:
+        said: object = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return body.lstrip().startswith((b"{", b"[")) and b'"error"' in body[:4096]  # cut, but clear enough
+    if isinstance(said, list):
+        said = next(iter(cast("list[object]", said)), None)
+    return isinstance(said, dict) and bool(cast("dict[str, object]", said).get("error"))
