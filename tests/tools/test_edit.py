@@ -160,6 +160,25 @@ async def test_the_display_is_a_unified_diff(folder: ToolFolder):
     assert outcome.display == {"path": "f", "diff": "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c"}
 
 
+async def test_a_diff_names_the_lines_of_the_file_however_much_around_the_change_was_given(
+    folder: ToolFolder,
+):
+    lines = [f"l{number}" for number in range(1, 41)]
+    folder.put("f", "\n".join(lines))
+    await folder.call("Read", file_path="f")
+    old = "\n".join(lines[4:30])
+    text = await folder.text("Edit", file_path="f", old_string=old, new_string=old.replace("l25", "x"))
+    outcome = await folder.call("Edit", file_path="f", old_string="l40", new_string="end")
+    assert text == "edited f at line 5"
+    assert outcome.display is not None
+    assert "@@ -37,4 +37,4 @@" in outcome.display["diff"]
+    back = await folder.call(
+        "Edit", file_path="f", old_string="\n".join(lines[4:24]) + "\nx", new_string="\n".join(lines[4:25])
+    )
+    assert back.display is not None
+    assert "@@ -22,7 +22,7 @@" in back.display["diff"]
+
+
 async def test_forgiven_white_space_is_said_and_keeps_line_ends(folder: ToolFolder):
     folder.forgiving_edit = True
     folder.put("f", b"def f():\r\n\treturn 1\r\n")

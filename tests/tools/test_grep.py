@@ -9,6 +9,7 @@ from tests.tools.tool_folder import ToolFolder
 
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.tool import Access
+from ostinato.tools.grep import MAX_DATED_FILES
 
 pytestmark = pytest.mark.process
 
@@ -192,6 +193,15 @@ async def test_it_never_goes_through_a_shell(tmp_path: Path):
     assert program.endswith("/rg")
     assert "--no-config" in arguments
     assert "--regexp=x; rm -rf /" in arguments
+
+
+async def test_a_flood_of_files_comes_in_the_order_of_paths_and_says_so(tmp_path: Path):
+    output = "".join(f"./f{number:05d}\0" for number in reversed(range(MAX_DATED_FILES + 1)))
+    folder = ToolFolder(tmp_path, FakeWorkspace(tmp_path, play=lambda _argv: played(output)))
+    first, *_, place, order = (await folder.text("Grep", pattern="x", head_limit=3)).split("\n")
+    assert first == "f00000"
+    assert place == f"[1-3 of {MAX_DATED_FILES + 1}; go on with offset=3]"
+    assert "order of their paths" in order
 
 
 def test_it_reads_what_it_searches(folder: ToolFolder):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.tools.answer import LONE_SURROGATE
 from ostinato.tools.edit_match import Matched, NotMatched, match_edit
@@ -58,25 +59,31 @@ def apply_steps(
             return NotMatched(
                 f"edit {number} of {len(steps)}: {matched.reason}" if len(steps) > 1 else matched.reason
             )
-        accounts.append(_account(text, matched))
+        place = matched.spans[0][0]
+        line = text.line_of(place)
+        accounts.append(_account(line, matched))
         changes = text.changes(matched.spans, matched.new)
         data = encoding.spliced(data, text.original, [(c.start, c.end, c.middle) for c in changes])
         if len(steps) == 1:
-            return _edited_once(data, tuple(accounts), text.normal, changes)
+            return _edited_once(Edited(data, tuple(accounts), before, "", line), place, changes)
         text = text.changed(changes)
     return Edited(data, tuple(accounts), before, text.normal)
 
 
-def _edited_once(data: bytes, accounts: tuple[str, ...], normal: str, changes: Sequence[Change]) -> Edited:
-    """Only the lines around the changes are compared: the whole text afterwards is never made."""
+def _edited_once(edited: Edited, place: int, changes: Sequence[Change]) -> Edited:
+    """Only the lines around the changes are compared: the whole text afterwards is never made.
+
+    `place` stands in line `edited.first_line`; to count lines from the beginning again would cost as much as the search.
+    """
+    normal = edited.before
     start, end = lines_around(normal, changes[0].normal_start, changes[-1].normal_end)
     spans = [(c.normal_start - start, c.normal_end - start, c.normal_middle) for c in changes]
     before = normal[start:end]
-    return Edited(data, accounts, before, spliced(before, spans), normal.count("\n", 0, start) + 1)
+    line = edited.first_line + normal.count("\n", place, start) - normal.count("\n", start, place)
+    return replace(edited, before=before, after=spliced(before, spans), first_line=line)
 
 
-def _account(text: TextWithEnds, matched: Matched) -> str:
-    first = text.line_of(matched.spans[0][0])
+def _account(first: int, matched: Matched) -> str:
     if not matched.is_forgiven:
         count = len(matched.spans)
         return f": {count} replacements" if count > 1 else f" at line {first}"

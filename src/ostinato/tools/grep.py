@@ -58,6 +58,9 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 DEFAULT_HEAD_LIMIT: Final = 250
 MAX_RESULT_CHARACTERS: Final = 30_000
+MAX_DATED_FILES: Final = 20_000
+"""Of so many files the time of change is looked up. Of ten times as many, that would take longer than the search."""
+
 MAX_LINE_COLUMNS: Final = 500
 """Longer lines are cut by ripgrep with its own mark: minified files would fill the result."""
 
@@ -122,6 +125,7 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
         offset=max(0, request.offset),
         limit=request.head_limit if request.head_limit > 0 else None,
         caveats=found.caveats,
+        order=_order(request, len(entries)),
         is_grouped=request.output_mode == "content",
         max_characters=MAX_RESULT_CHARACTERS,
     )
@@ -170,12 +174,23 @@ def _content_arguments(request: GrepInput) -> list[str]:
     return [*arguments, "--only-matching"] if request.only_matching else arguments
 
 
+def _order(request: GrepInput, count: int) -> str:
+    """What is to be said of an order that is not the usual one."""
+    is_by_path = request.output_mode == "files_with_matches" and count > MAX_DATED_FILES
+    return (
+        f"[more than {MAX_DATED_FILES} files: in the order of their paths, not newest first]"
+        if is_by_path
+        else ""
+    )
+
+
 def _entries(request: GrepInput, scope: SearchScope, found: Found, cwd: Path) -> list[Entry]:
     """What a page consists of."""
     match request.output_mode:
         case "files_with_matches":
             printed = [path for path in found.output.split("\0")[:-1] if scope.takes(path)]
-            return [Entry(path) for path in newest_first(printed, cwd)]
+            in_order = sorted(printed) if len(printed) > MAX_DATED_FILES else newest_first(printed, cwd)
+            return [Entry(path) for path in in_order]
         case "count":
             return sorted(entry for entry in count_entries(found.output) if scope.takes(entry.path))
         case "content":

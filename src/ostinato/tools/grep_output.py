@@ -58,11 +58,12 @@ def page(
     offset: int,
     limit: int | None,
     caveats: Sequence[str],
+    order: str,
     is_grouped: bool,
     max_characters: int,
 ) -> str:
     """One page and how to get the next; says apart when nothing was found and when not all was searched."""
-    notes = [f"[incomplete: {caveat}]" for caveat in caveats]
+    notes = [*([order] if order else []), *(f"[incomplete: {caveat}]" for caveat in caveats)]
     if not entries:
         return "\n".join(("no match found before that" if caveats else "no match found", *notes))
     if offset >= len(entries):
