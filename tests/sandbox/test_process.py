@@ -206,7 +206,7 @@ async def test_eight_runs_overlap(run: Run):
         "(while :; do echo x; sleep .1; done) & echo hi",
         "nohup sleep 60 >/dev/null 2>&1 & disown; echo hi",
         "setsid sleep 60 & echo hi",
-        "yes & echo hi",
+        "echo hi; yes & true",
     ],
 )
 async def test_a_grandchild_that_holds_the_output_delays_nothing(

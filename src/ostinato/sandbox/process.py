@@ -96,23 +96,10 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     child = start_child(
         argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group, pass_fds=pass_fds
     )
-    process = child.process
-    run = _Run(process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
-    is_done = is_own_end = False
-    try:
-        with anyio.move_on_after(timeout_s):
-            await run.until_exit()
-            is_own_end = True
-        await (run.drain() if is_own_end else run.terminate())
-        output.end()
-        run.report(is_last=True)
-        is_done = True
-    finally:
-        run.close(leftovers_until_s=started_s + timeout_s if is_done and is_own_end else None)
-        if spill is not None:
-            spill.close() if is_done else spill.discard()
+    run = _Run(child.process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
+    is_own_end = await _to_its_end(run, output, spill, until_s=started_s + timeout_s)
     return ProcessResult(
-        exit_code=process.returncode if is_own_end else None,
+        exit_code=child.process.returncode if is_own_end else None,
         output=output.text(),
         stderr=stderr.text(),
         total_bytes=output.total_bytes + stderr.total_bytes,
@@ -121,6 +108,24 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
         duration_s=time.monotonic() - started_s,
         spilled_bytes=0 if spill is None else spill.kept_bytes,
     )
+
+
+async def _to_its_end(run: "_Run", output: OutputWindow, spill: SpillFile | None, *, until_s: float) -> bool:
+    """Whether the end was the child's own, in time. However this is left, nothing runs that should not."""
+    is_done = is_own_end = False
+    try:
+        with anyio.move_on_after(until_s - time.monotonic()):
+            await run.until_exit()
+            is_own_end = True
+        await (run.drain() if is_own_end else run.terminate())
+        output.end()
+        run.report(is_last=True)
+        is_done = True
+    finally:
+        run.close(leftovers_until_s=until_s if is_done and is_own_end else None)
+        if spill is not None:
+            spill.close() if is_done else spill.discard()
+    return is_own_end
 
 
 class _Run:
