@@ -3,6 +3,7 @@
 import hashlib
 import os
 import socket
+import tracemalloc
 from base64 import b64encode
 from pathlib import Path
 
@@ -190,6 +191,21 @@ async def test_a_file_of_many_pieces_is_hashed_and_counted_as_a_whole(folder: To
     text = await folder.text("Read", file_path="a.txt", offset=150_000, limit=1)
     assert text == "150000\tline 0149999\n[lines 150000-150000 of 200000; go on with offset=150001]"
     assert folder.seen("a.txt") == SeenFile(hash_of(data), is_partial=True)
+
+
+@pytest.mark.parametrize("line", [b"y" * 1_000_000, b"a line\n" * 150_000], ids=["one line", "lines"])
+async def test_memory_is_bounded_by_what_is_shown_not_by_the_file(folder: ToolFolder, line: bytes):
+    size = 0
+    with (folder.path / "large").open("wb") as file:
+        while size < 48_000_000:
+            size += file.write(line)
+    await folder.call("Read", file_path="large", limit=1)  # modules and tables are loaded
+    tracemalloc.start()
+    try:
+        await folder.call("Read", file_path="large", offset=1, limit=10)
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_reading_touches_the_real_file_behind_a_link(folder: ToolFolder):
