@@ -44,7 +44,7 @@ class QueryConfig:
     `sequential_tools`: one call at a time. `max_tool_concurrency`: 10, the field's cap (semantics §15).
     `max_retries`: of one failing model call, beside its first try: ten attempts in all (semantics §13.1).
     `is_unattended`: nobody sees an error or can try again, so overload and rate limits are waited out, with signs of life.
-    `max_stop_hook_blocks`: in a row; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
+    `max_stop_hook_blocks`: in one query; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
     `tool_hook_timeout_s`: the same for all tool hooks of one reply together.
     `auto_compact`: the conversation is shortened by itself when it does not fit; off, a query ends before it would not
     (`blocking_limit`).

@@ -15,8 +15,8 @@ class Stopping(msgspec.Struct, frozen=True):
     """The model has answered and asks for nothing more. `messages` is the conversation as the model sees it, `answer` the text
     of its last reply.
 
-    `stop_hook_active`: a hook has sent the model back before in this query. `blocks`: how often in a row; after `max_blocks`
-    the query ends whatever the hooks say.
+    `stop_hook_active`: a hook has sent the model back before in this query. `blocks`: how often; after `max_blocks` the
+    query ends whatever the hooks say.
     """
 
     messages: tuple[Message, ...]

@@ -38,8 +38,8 @@ from ostinato.testing import (
 from ostinato.tool_hooks import AfterTool, AfterToolDecision, NoteForModel, StopContinuation, ToolRan
 
 MAX_BLOCKS = STRICT.max_stop_hook_blocks
-STOPS = (MAX_NUDGES + 1) * (MAX_BLOCKS + 1)
-"""So often can a model answer before its answer counts: each nudge starts the count of blocks again."""
+STOPS = MAX_NUDGES + MAX_BLOCKS + 1
+"""So often can a model answer before its answer counts."""
 
 WITHOUT_DRAINS = (
     STOPS  # blocks and nudges

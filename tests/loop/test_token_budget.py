@@ -1,10 +1,10 @@
 """A token target sends a model that stops early on, until nine tenths are spent or nothing more comes of it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
+from ostinato.events import SystemEvent
 from ostinato.loop.token_budget import MAX_NUDGES, Enough, KeepWorking, decide
 from ostinato.messages import SystemMessage, Usage, UserMessage
 from ostinato.ports import QuerySource
@@ -133,7 +133,7 @@ async def test_without_a_target_and_in_what_a_query_starts_for_itself_nothing_is
     assert completions(scene) == []
 
 
-async def test_hooks_are_asked_before_the_target_and_start_to_count_again_after_a_nudge():
+async def test_hooks_are_asked_before_the_target_and_their_blocks_are_counted_on_after_a_nudge():
     asked: list[int] = []
 
     async def twice(stopping: Stopping, /) -> StopDecision | None:
@@ -143,7 +143,7 @@ async def test_hooks_are_asked_before_the_target_and_start_to_count_again_after_
     scene = Scene(saying(10, 1_000, 1_000, 98_000), target_tokens=100_000, stop_hooks=[twice])
     await scene.play()
     assert transitions(scene.terminal) == ("stop_hook_blocking", NUDGED, "stop_hook_blocking")
-    assert asked == [0, 1, 0, 1]
+    assert asked == [0, 1, 1, 2]
 
 
 async def test_an_abort_leaves_no_nudge():
@@ -165,3 +165,16 @@ async def test_the_conversation_can_go_on_after_a_target_was_reached():
     later = replace(later, prompt="and now?")
     await later.play()  # the strict model refuses an illegal history
     assert later.terminal.reason == "completed"
+
+
+async def test_a_hook_that_always_blocks_has_its_blocks_once_and_not_again_after_each_nudge():
+    async def never(_stopping: Stopping, /) -> StopDecision | None:
+        return BlockStop("more")
+
+    scene = Scene(ScriptedModel.repeating(Reply(say("ok"), usage=Usage(10, 600))), target_tokens=10**6)
+    scene.stop_hooks = [never]
+    await scene.play()
+    most = scene.config.max_stop_hook_blocks
+    assert transitions(scene.terminal) == ("stop_hook_blocking",) * most + (NUDGED,) * MAX_NUDGES
+    told = [e.message.subtype for e in scene.events if isinstance(e, SystemEvent)]
+    assert told == ["stop_hook_cap", "token_budget_completed"]

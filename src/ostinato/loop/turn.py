@@ -212,13 +212,20 @@ def _spoken(reply: Reply, end: Finished, facts: ModelFacts) -> Outcome:
     is_silent = said is None or not said.text.strip()
     if is_silent and overflowed_silently(reply.usage, facts):
         return Overflowed(error=_cut_in_silence(reply.usage, facts))
-    if reply.stop_reason in OUTPUT_LIMIT_REASONS:
+    if reply.stop_reason in OUTPUT_LIMIT_REASONS and not _is_nothing(reply):
         return _truncated(end)
     if reply.stop_reason == "pause_turn":
         return Paused(reply=said)
     if is_silent:
         return Empty(stop_reason=reply.stop_reason)
     return Answered(reply=said)
+
+
+def _is_nothing(reply: Reply) -> bool:
+    """Whether no limit can have cut the reply, whatever it says: it holds nothing, not even a thought, and used nothing (some
+    servers count one token in advance).
+    """
+    return reply.said is None and reply.usage.output_tokens <= 1
 
 
 def _cut_in_silence(usage: Usage, facts: ModelFacts) -> ModelError:

@@ -54,9 +54,7 @@ NUDGED = {
     "has_attempted_reactive_compact": False,
     "stop_hook_active": False,
     "transition": Continued("token_budget_continuation", 7, attempt=5),
-    "bounds": changed(
-        HELD, nudges=5, stop_hook_blocks=0, token_target=TokenTarget(100_000, 0.0, 2_000, 2_000)
-    ),
+    "bounds": changed(HELD, nudges=5, token_target=TokenTarget(100_000, 0.0, 2_000, 2_000)),
 }
 
 

@@ -182,7 +182,7 @@ TABLE: dict[ContinueReason, Row] = {
             "has_attempted_reactive_compact": False,
             "max_output_tokens_override": None,
         },
-        bounds={"nudges": 3, "stop_hook_blocks": 0, "token_target": WORKED_ON},
+        bounds={"nudges": 3, "token_target": WORKED_ON},
     ),
     "pause_turn_resume": Row(
         pause, Continued("pause_turn_resume", 7, attempt=4), "prompt said", bounds={"pauses": 4}

@@ -1,15 +1,14 @@
 """A cut reply is said again with room, then gone on with, three times at most; the caller sees no error unless all of it failed."""
 
-from dataclasses import fields, replace
-
 import pytest
+from msgspec.structs import fields, replace
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 
 from ostinato.events import AssistantEvent, Tombstone
 from ostinato.loop.transitions.step import End, Next
 from ostinato.loop.transitions.truncated import truncated
-from ostinato.messages import AssistantMessage, Text, UserMessage, assistant_fragment
+from ostinato.messages import AssistantMessage, Text, Usage, UserMessage, assistant_fragment
 from ostinato.records import Continued
 from ostinato.state import Bounds, State, Truncated
 from ostinato.testing import (
@@ -133,6 +132,22 @@ async def test_a_reply_that_was_all_thought_when_it_was_cut_can_be_gone_on_with(
     await scene.play()  # the strict model refuses an illegal request
     assert scene.terminal.reason == "completed"
     assert len(model.requests) == 2
+
+
+async def test_thought_alone_at_the_limit_time_after_time_is_no_answer_and_says_so():
+    scene = Scene(ScriptedModel.repeating(Reply(think("hm", signature="s"), stop_reason="max_tokens")))
+    await scene.play()
+    assert transitions(scene.terminal) == ("max_output_tokens_escalate", *["max_output_tokens_recovery"] * 3)
+    assert (scene.terminal.reason, scene.terminal.error_kind) == ("model_error", "empty_response")
+    assert len(errors(scene)) == 1
+
+
+async def test_a_reply_that_used_nothing_was_cut_by_no_limit_and_is_asked_about_as_an_empty_one():
+    nothing = Reply(stop_reason="max_tokens", usage=Usage(100, 0))
+    scene = Scene(ScriptedModel(nothing, Reply(say("here"))))
+    await scene.play()
+    assert transitions(scene.terminal) == ("empty_response_retry",)
+    assert limits(scene.model) == [32_000, 32_000]
 
 
 async def test_what_was_taken_back_is_gone_from_the_journal_too():

@@ -7,10 +7,11 @@ import pytest
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 
-from ostinato.events import AssistantEvent
+from ostinato.events import AssistantEvent, SystemEvent
 from ostinato.loop.transitions.step import Next, Step
 from ostinato.loop.transitions.unfinished import MAX_EMPTY_REPLIES, MAX_PAUSES, empty, paused
-from ostinato.messages import Text, UserMessage
+from ostinato.messages import Text, UserMessage, assistant_fragment
+from ostinato.ports import ModelRequest
 from ostinato.records import Continued
 from ostinato.state import Bounds, Empty, Paused, State
 from ostinato.stop_hooks import BlockStop, StopDecision, Stopping
@@ -20,6 +21,7 @@ from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, think, 
 EMPTIES = [Reply(), Reply(say("  ")), Reply(think("hm", signature="s"))]
 RETRY = "empty_response_retry"
 RESUME = "pause_turn_resume"
+PART = assistant_fragment("a", "r", "m", Text("so far"))
 
 
 def pausing(text: str) -> Reply:
@@ -196,6 +198,45 @@ async def test_a_provider_that_only_pauses_is_taken_at_its_last_word_after_ten()
     assert len(scene.model.requests) == MAX_PAUSES + 1
     assert scene.terminal.reason == "completed"
     assert heard == ["wait"]
+    told = [e.message.subtype for e in scene.events if isinstance(e, SystemEvent)]
+    assert told == ["pause_cap"]
+
+
+@pytest.mark.parametrize("nothing", EMPTIES, ids=["nothing", "blank", "thought only"])
+async def test_pauses_that_hold_nothing_to_go_on_in_are_bounded_like_empty_replies_and_end_as_failed(
+    nothing: Reply,
+):
+    scene = Scene(ScriptedModel.repeating(Reply(*nothing.parts, stop_reason="pause_turn")))
+    await scene.play()
+    assert transitions(scene.terminal) == (RESUME,) * MAX_EMPTY_REPLIES
+    assert (scene.terminal.reason, scene.terminal.error_kind) == ("model_error", "empty_response")
+    assert len([e for e in scene.events if isinstance(e, AssistantEvent) and e.message.is_error]) == 1
+
+
+async def test_pauses_without_a_word_after_something_was_said_leave_that_as_the_answer_and_tell():
+    thought = Reply(think("hm", signature="s"), stop_reason="pause_turn")
+    scene = Scene(ScriptedModel(pausing("so far"), *[thought] * 5))
+    await scene.play()
+    assert transitions(scene.terminal) == (RESUME,) * (MAX_EMPTY_REPLIES + 1)
+    assert scene.terminal.reason == "completed"
+    assert [e.message.subtype for e in scene.events if isinstance(e, SystemEvent)] == ["pause_cap"]
+
+
+@pytest.mark.parametrize("first", ["tools", "the prompt"])
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "pause_turn", "model_context_window_exceeded"])
+@pytest.mark.parametrize("nothing", EMPTIES, ids=["nothing", "blank", "thought only"])
+async def test_no_query_without_a_word_is_a_success_unless_its_model_ended_the_turn(
+    nothing: Reply, stop_reason: str, first: str
+):
+    def script(_request: ModelRequest, number: int) -> Reply:
+        looks = first == "tools" and number == 1
+        return Reply(call("Look", "t1")) if looks else Reply(*nothing.parts, stop_reason=stop_reason)
+
+    scene = Scene(ScriptedModel(script=script), [fake_tool("Look")])
+    await scene.play()
+    assert (scene.terminal.reason, scene.terminal.error_kind) == ("model_error", "empty_response")
+    assert scene.terminal.hint
+    assert len([e for e in scene.events if isinstance(e, AssistantEvent) and e.message.is_error]) == 1
 
 
 async def test_a_round_of_tools_starts_the_count_of_pauses_again():
@@ -223,7 +264,7 @@ async def emptied(state: State) -> Step:
 
 async def stopped_for_now(state: State) -> Step:
     scene = Scene(ScriptedModel())
-    return await paused(state, Paused(), scene.params(), scene.deps(), turn_tokens=0)
+    return await paused(state, Paused(reply=PART), scene.params(), scene.deps(), turn_tokens=0)
 
 
 @pytest.mark.parametrize(

@@ -14,28 +14,35 @@ from ostinato.state import Aborted, Answered, State
 from ostinato.stop_hooks import Stopping
 
 HOOK_CAP = (
-    "Stop hooks sent the model back {count} times in a row; the query ends now although they still want more."
+    "Stop hooks sent the model back {count} times in this query; it ends now although they still want more."
 )
 
 
 async def answered(
-    state: State, outcome: Answered, params: QueryParams, deps: Deps, *, turn_tokens: int
+    state: State,
+    outcome: Answered,
+    params: QueryParams,
+    deps: Deps,
+    *,
+    turn_tokens: int,
+    told: tuple[Message, ...] = (),
 ) -> Step:
-    """`turn_tokens`: output tokens of this query. The hooks come first: their wish is about the task, the target's about effort."""
+    """`turn_tokens`: output tokens of this query; `told` is what the user is to know of the reply. The hooks come first: their
+    wish is about the task, the target's about effort.
+    """
     said = await _asked(state, outcome, params, deps)
     if state.tool_use_context.abort.reason is not None:
         return aborted(state, Aborted(phase="streaming"), deps, params.max_turns)
-    notices = tuple(_notice(deps, "stop_hook_error", text) for text in said.troubles)
+    notices = (*told, *(_notice(deps, "stop_hook_error", text) for text in said.troubles))
     if said.prevents:
         why = "; ".join(one.message.strip() for one in said.prevents if one.message.strip())
         text = f"A stop hook ended the query: {why}" if why else "A stop hook ended the query."
         return End("stop_hook_prevented", (*notices, _notice(deps, "stop_hook_prevented", text)))
     if said.blocks and state.bounds.stop_hook_blocks < params.config.max_stop_hook_blocks:
         return _blocked(state, outcome, said, deps, notices)
-    if said.blocks:
-        text = HOOK_CAP.format(count=state.bounds.stop_hook_blocks)
-        notices = (*notices, _notice(deps, "stop_hook_cap", text))
-    return _measured(state, outcome, deps, notices, turn_tokens)
+    text = HOOK_CAP.format(count=state.bounds.stop_hook_blocks)
+    at_end = (_notice(deps, "stop_hook_cap", text),) if said.blocks else ()
+    return _measured(state, outcome, deps, notices, at_end, turn_tokens)
 
 
 async def _asked(state: State, outcome: Answered, params: QueryParams, deps: Deps) -> HooksSaid:
@@ -86,16 +93,21 @@ def _blocked(
 
 
 def _measured(
-    state: State, outcome: Answered, deps: Deps, notices: tuple[Message, ...], turn_tokens: int
+    state: State,
+    outcome: Answered,
+    deps: Deps,
+    notices: tuple[Message, ...],
+    at_end: tuple[Message, ...],
+    turn_tokens: int,
 ) -> Step:
     target = state.bounds.token_target
     if target is None:
-        return End("completed", notices)
+        return End("completed", (*notices, *at_end))
     match decide(target, state.bounds.nudges, turn_tokens, deps.clock.monotonic_s()):
         case KeepWorking() as more:
             return _nudged(state, outcome, more, deps, notices)
         case Enough() as enough:
-            return End("completed", (*notices, *_told(enough, deps)))
+            return End("completed", (*notices, *at_end, *_told(enough, deps)))
 
 
 def _told(enough: Enough, deps: Deps) -> tuple[Message, ...]:
@@ -115,7 +127,9 @@ def _told(enough: Enough, deps: Deps) -> tuple[Message, ...]:
 def _nudged(
     state: State, outcome: Answered, more: KeepWorking, deps: Deps, notices: tuple[Message, ...]
 ) -> Next:
-    """The hooks let this stop pass, so their count starts again; the recoveries start anew, as after tools."""
+    """The recoveries start anew, as after tools. The blocks of the hooks are counted on: a hook that never lets a stop pass would
+    else have all of them again after each nudge.
+    """
     nudge = meta_prompt(deps.ids.uuid(), more.nudge, origin="recovery")
     nudges = state.bounds.nudges + 1
     transition = Continued("token_budget_continuation", state.turn_count, attempt=nudges)
@@ -131,6 +145,6 @@ def _nudged(
         stop_hook_active=state.stop_hook_active,
         turn_count=state.turn_count,
         transition=transition,
-        bounds=replace(state.bounds, nudges=nudges, stop_hook_blocks=0, token_target=more.target),
+        bounds=replace(state.bounds, nudges=nudges, token_target=more.target),
     )
     return Next(following, transition, added)

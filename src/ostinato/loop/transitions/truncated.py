@@ -5,6 +5,7 @@ The error is withheld while this lasts, and released exactly once if it does not
 
 from ostinato.loop import results
 from ostinato.loop.deps import Deps
+from ostinato.loop.transitions.silent import has_spoken, silent
 from ostinato.loop.transitions.step import End, Next, Step
 from ostinato.messages import AssistantMessage, UserMessage, api_error_message, meta_prompt
 from ostinato.records import Continued, Retract
@@ -16,6 +17,10 @@ ESCALATED_MAX_OUTPUT_TOKENS = 64_000
 MAX_RECOVERIES = 3
 """Resumes in a row; a round of tools starts the count again."""
 
+CUT_SILENTLY = (
+    "The model used up its output limit of {limit} tokens {count} times in a row without a word for the user."
+)
+CUT_SILENTLY_HINT = "let it think less, raise the output limit, ask for less at once, or choose another model"
 OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut."
 
 
@@ -26,7 +31,11 @@ def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: boo
         return again
     if state.max_output_tokens_recovery_count < MAX_RECOVERIES:
         return _gone_on_with(state, outcome, deps)
-    text = OUTPUT_LIMIT.format(limit=outcome.max_output_tokens)
+    limit = outcome.max_output_tokens
+    if not has_spoken(state.messages.extend(outcome.records).view()):
+        count = state.max_output_tokens_recovery_count + 1
+        return silent(state, deps, CUT_SILENTLY.format(limit=limit, count=count), CUT_SILENTLY_HINT)
+    text = OUTPUT_LIMIT.format(limit=limit)
     return End("completed", (api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text),))
 
 

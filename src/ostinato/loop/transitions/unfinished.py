@@ -9,16 +9,20 @@ from msgspec.structs import replace
 from ostinato.loop import results
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.transitions.answered import answered
-from ostinato.loop.transitions.step import End, Next, Step, Why
+from ostinato.loop.transitions.silent import has_spoken, silent
+from ostinato.loop.transitions.step import Next, Step
 from ostinato.messages import (
     AssistantMessage,
     AttachmentMessage,
     Message,
     QueuedCommand,
+    RedactedThinking,
     SystemMessage,
+    Text,
+    Thinking,
     UserMessage,
-    api_error_message,
     meta_prompt,
+    notice_message,
 )
 from ostinato.records import Continued
 from ostinato.state import Answered, Bounds, ContinueReason, Empty, Paused, State
@@ -36,29 +40,43 @@ SENT_ON: frozenset[str] = frozenset({
 })
 """After these the model had said something, and was asked for more."""
 
+PAUSED = "The provider paused the reply {count} times and did not end it; it may be unfinished."
+PAUSED_SILENTLY = "The provider paused the reply {count} times, and the model has not said a word."
 EMPTY = "The model gave {count} empty replies in a row."
 EMPTY_HINT = "say it another way, or choose another model"
 
 
 async def paused(state: State, outcome: Paused, params: QueryParams, deps: Deps, *, turn_tokens: int) -> Step:
-    """Nothing is added: the request ends with the reply, and the provider goes on in it."""
+    """Nothing is added: the request ends with the reply, and the provider goes on in it. A pause that holds nothing to go on in
+    counts as an empty reply too: what follows is the same request again.
+    """
     pauses = state.bounds.pauses + 1
-    if pauses > MAX_PAUSES:
-        held = Answered(records=outcome.records, reply=outcome.reply)
-        return await answered(state, held, params, deps, turn_tokens=turn_tokens)
-    return _gone_on(state, outcome, "pause_turn_resume", replace(state.bounds, pauses=pauses), attempt=pauses)
+    empties = state.bounds.empties + _is_nothing(outcome.reply)
+    if pauses <= MAX_PAUSES and empties <= MAX_EMPTY_REPLIES:
+        bounds = replace(state.bounds, pauses=pauses, empties=empties)
+        return _gone_on(state, outcome, "pause_turn_resume", bounds, attempt=pauses)
+    if not has_spoken(state.messages.extend(outcome.records).view()):
+        return silent(state, deps, PAUSED_SILENTLY.format(count=pauses), EMPTY_HINT)
+    notice = notice_message(deps.ids.uuid(), "pause_cap", PAUSED.format(count=pauses), level="warning")
+    held = Answered(records=outcome.records, reply=outcome.reply)
+    return await answered(state, held, params, deps, turn_tokens=turn_tokens, told=(notice,))
+
+
+def _is_nothing(reply: AssistantMessage | None) -> bool:
+    return reply is None or all(
+        isinstance(block, Thinking | RedactedThinking) or (isinstance(block, Text) and not block.text.strip())
+        for block in reply.content
+    )
 
 
 async def empty(state: State, outcome: Empty, params: QueryParams, deps: Deps, *, turn_tokens: int) -> Step:
     """What the reply held of thinking stays in the history, where it was shown; it is never sent alone."""
     if outcome.stop_reason == "end_turn" and _may_be_silent(state):
-        silent = Answered(records=outcome.records)
-        return await answered(state, silent, params, deps, turn_tokens=turn_tokens)
+        nothing = Answered(records=outcome.records)
+        return await answered(state, nothing, params, deps, turn_tokens=turn_tokens)
     empties = state.bounds.empties + 1
     if empties > MAX_EMPTY_REPLIES:
-        text = EMPTY.format(count=empties)
-        note = api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text)
-        return End("model_error", (note,), Why(text, EMPTY_HINT, "empty_response"))
+        return silent(state, deps, EMPTY.format(count=empties), EMPTY_HINT)
     question = meta_prompt(deps.ids.uuid(), results.EMPTY_PROMPT, origin="recovery")
     bounds = replace(state.bounds, empties=empties)
     return _gone_on(state, outcome, "empty_response_retry", bounds, question, attempt=empties)
