@@ -56,11 +56,7 @@ def start_child(
             write_ends.append(write_end)
         source: int = subprocess.DEVNULL
         if stdin is not None:
-            file = child_ends.enter_context(_unnamed_file())
-            file.write(stdin)
-            file.flush()
-            file.seek(0)
-            source = file.fileno()
+            source = child_ends.enter_context(_unnamed_file(stdin)).fileno()
         try:
             process = subprocess.Popen(
                 [_encoded(word) for word in argv],
@@ -89,8 +85,16 @@ def _encoded(word: str) -> bytes:
         return word.encode("utf-8")
 
 
-def _unnamed_file() -> IO[bytes]:
-    """In memory where the system can: no folder for temporary files is needed."""
+def _unnamed_file(content: bytes) -> IO[bytes]:
+    """To be read from its beginning; in memory where the system can, so that no folder for temporary files is needed."""
+    file = _empty_file()
+    file.write(content)
+    file.flush()
+    file.seek(0)
+    return file
+
+
+def _empty_file() -> IO[bytes]:
     if sys.platform == "linux":
         return os.fdopen(os.memfd_create("stdin"), "w+b")
     import tempfile  # ruff: ignore[import-outside-top-level] - few commands are given input
