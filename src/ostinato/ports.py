@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -122,8 +121,7 @@ class Prices(msgspec.Struct, frozen=True):
     cache_write: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(msgspec.Struct, frozen=True):
     """What is known of a model. `id` is the provider's name for it. Prices None: unknown, and said so; `missing_prices` then
     names what a table that somebody gave left out.
 

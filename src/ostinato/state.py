@@ -1,6 +1,5 @@
 """The loop's memory between passes, how a pass can end, and why a query goes on or stops. All of it is frozen."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -36,8 +35,7 @@ ContinueReason = Literal[
 """Every way a query can go on; a closed set."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryConfig:
+class QueryConfig(msgspec.Struct, frozen=True):
     """Settings that two points of one query read: taken once at entry, so that nothing flips in between.
 
     `streaming_tool_execution`: start a call when its block completes; otherwise after the reply, by `run_tools`.
@@ -66,8 +64,7 @@ class QueryConfig:
 DEFAULT_CONFIG = QueryConfig()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUseContext:
+class ToolUseContext(msgspec.Struct, frozen=True):
     """What model calls and tools of a query share."""
 
     tools: tuple[Tool, ...]
@@ -114,8 +111,7 @@ class Bounds(msgspec.Struct, frozen=True):
     token_target: TokenTarget | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """What one pass leaves to the next. Replaced as a whole by a transition, never edited."""
 
     messages: History
@@ -267,8 +263,7 @@ Outcome = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
+class ModelSettings(msgspec.Struct, frozen=True):
     """How to call the model of a query: prompt parts, the user context prepended at call time, sampling."""
 
     system: tuple[str, ...]

@@ -2,8 +2,9 @@
 
 import ast
 import inspect
-from dataclasses import fields
 from pathlib import Path
+
+from msgspec.structs import fields
 
 from ostinato.loop import query, query_loop
 from ostinato.loop.deps import QueryParams

@@ -1,9 +1,9 @@
 """Collectors at work in a query: what they add stands behind the results, comes once, and leaves earlier requests as they were."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from tests.attachments.folders import places, put
 from tests.attachments.views import SeenLog
 from tests.loop.scene import Scene

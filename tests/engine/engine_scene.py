@@ -1,10 +1,11 @@
 """An engine on doubles: scripted models by name, journals in memory, and a reader that the test writes."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio.lowlevel
+from msgspec.structs import replace
 
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.parts import Begun, Parts, Place

@@ -1,10 +1,10 @@
 """What a caller may say about calls that ran, and what an engine keeps of its models from one prompt to the next."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.engine.test_stopping import options, play
 
 from ostinato import NoteForModel, StopContinuation, ToolRan

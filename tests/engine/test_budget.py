@@ -1,10 +1,10 @@
 """A limit holds before the money is spent: over all calls together, also those that run at the same time."""
 
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.costs import cost_usd, prices_of

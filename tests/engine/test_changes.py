@@ -2,12 +2,12 @@
 
 import gc
 import weakref
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.engine.engine_scene import BROKEN, OTHER_FACTS, Desk, submitted, tool_results
 
 from ostinato.engine.slash.reply import NotACommand, OpenSession, SlashOutcome, SlashReply, StartAnew

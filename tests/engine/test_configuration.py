@@ -5,12 +5,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 from ostinato.config.places import LOCAL_FILE
 from ostinato.config.trust import Kept, record_trust

@@ -1,10 +1,10 @@
 """The limits of an engine hold over all its queries, say so in the result, and start again with a new conversation."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ostinato.engine.assemble import open_engine, start_engine
 from ostinato.engine.options import Options

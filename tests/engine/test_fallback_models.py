@@ -1,9 +1,9 @@
 """The models that may take over: opened by their names, priced as what they are, given back with the engine."""
 
-from dataclasses import replace
 
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 from tests.engine.engine_scene import OTHER_FACTS, Desk, submitted
 
 from ostinato.engine.fallback_models import open_fallbacks

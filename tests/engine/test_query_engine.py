@@ -1,12 +1,12 @@
 """An engine: set up or refused with a hint, kept on disk, gone on with after anything, one query at a time."""
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -373,7 +373,7 @@ async def test_a_bare_query_ends_with_its_terminal_also_where_no_model_is_asked(
 
 
 def test_the_synchronous_form_tells_what_the_engine_tells(work: Path, home: Path):
-    facts = dataclasses.replace(SCRIPTED_FACTS, prices=Prices(1.0, 2.0))
+    facts = msgspec.structs.replace(SCRIPTED_FACTS, prices=Prices(1.0, 2.0))
     model = ScriptedModel(Reply(call("Read", "t1", file_path="a.txt")), Reply(say("hi")), facts=facts)
     environment = {"HOME": str(home)}
     told = ostinato.run("go", cwd=work, model=model, environment=environment, session_id="mine")

@@ -1,10 +1,10 @@
 """What the model knows beside what was said: instruction files, mentioned files, files changed by others."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options

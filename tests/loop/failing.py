@@ -1,8 +1,8 @@
 """Model calls that fail: the errors as the classifiers make them, and a query that is as patient as by default."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError

@@ -4,9 +4,9 @@ Their event logs are stored (`golden/`), and each is struck at every touch, step
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import anyio.lowlevel
+from msgspec.structs import replace
 from tests.loop.failing import GONE, OVERLOADED, WRONG_KEY
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_collapse_drain import Staged

@@ -1,8 +1,9 @@
 """A query on doubles, told in one line: what the model says, which tools there are, what came out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from ostinato.events import Event, Terminal
 from ostinato.history import History
@@ -47,21 +48,20 @@ SDK = QuerySource("sdk")
 STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
 
 
-@dataclass
-class Scene:
+class Scene(msgspec.Struct):
     """A query that can be started; `events` fills while it is played. `log` is for its tools."""
 
     model: ScriptedModel
     tools: Sequence[Tool] = ()
-    permissions: Permissions = field(default_factory=AllowAll)
-    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    permissions: Permissions = msgspec.field(default_factory=AllowAll)
+    journal: MemoryJournal = msgspec.field(default_factory=MemoryJournal)
     config: QueryConfig = STRICT
     max_turns: int | None = None
     max_output_tokens: int | None = None
     prompt: str = "go"
     before: Sequence[Record] = ()
     folder: Path = Path("/")
-    abort: AbortSignal = field(default_factory=AbortSignal)
+    abort: AbortSignal = msgspec.field(default_factory=AbortSignal)
     queue: PromptSource = NO_PROMPTS
     mentions: ResolveMentions = no_mentions
     started_for: tuple[str, ...] = ()
@@ -70,18 +70,18 @@ class Scene:
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     target_tokens: int | None = None
     source: QuerySource = SDK
-    clock: FakeClock = field(default_factory=FakeClock)
+    clock: FakeClock = msgspec.field(default_factory=FakeClock)
     others: Sequence[ScriptedModel] = ()
-    cool_downs: CoolDowns = field(default_factory=CoolDowns)
-    windows: LearnedWindows = field(default_factory=LearnedWindows)
+    cool_downs: CoolDowns = msgspec.field(default_factory=CoolDowns)
+    windows: LearnedWindows = msgspec.field(default_factory=LearnedWindows)
     refresh_auth: RefreshAuth | None = None
     refresh_others: RefreshAuth | None = None
     budget: Budget = NO_BUDGET
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None
-    log: RunLog = field(default_factory=RunLog)
-    events: list[Event] = field(default_factory=list[Event])
+    log: RunLog = msgspec.field(default_factory=RunLog)
+    events: list[Event] = msgspec.field(default_factory=list[Event])
     run: Run | None = None
 
     def params(self) -> QueryParams:

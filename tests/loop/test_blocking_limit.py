@@ -1,9 +1,9 @@
 """Where nothing shortens the conversation by itself, a query ends before the call that would hardly fit, and says so."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import SDK, STRICT, Scene
 
 from ostinato.context.reactive import message_tokens

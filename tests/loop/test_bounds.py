@@ -3,12 +3,12 @@ one Terminal.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import groupby, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.errors import ModelError

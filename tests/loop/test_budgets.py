@@ -1,11 +1,11 @@
 """A budget ends a query before the call that would exceed it, in order: everything said and done is kept, and it can go on."""
 
-from dataclasses import replace
 
 import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 from tests.loop.test_query import is_sound
 

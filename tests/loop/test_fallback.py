@@ -1,9 +1,9 @@
 """When a model gives out another takes over for this query: nothing of the first leaks into it, and no effect happens twice."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.loop.failing import GONE, OVERLOADED, PATIENT, limited, notices, patient_scene
 from tests.loop.scene import Scene
 

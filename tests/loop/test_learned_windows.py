@@ -1,9 +1,9 @@
 """What failed calls and silent replies teach of a window is kept: it is never paid for twice, and never grows back."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_overflowed import compacting, errors, long_talk
 

@@ -1,10 +1,10 @@
 """A consumer sees things when they happen: blocks while the reply streams, results and output while other tools run."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.events import (

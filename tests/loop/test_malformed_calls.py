@@ -1,8 +1,8 @@
 """Calls that cannot be read are never run and end a query that brings nothing else; a call id names one call, whoever made it up."""
 
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.events import AssistantEvent, Tombstone, UserEvent

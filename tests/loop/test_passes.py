@@ -1,9 +1,9 @@
 """What one pass hands to the next, what each request carries, and that nothing but `State` remembers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.events import Event, RequestStart

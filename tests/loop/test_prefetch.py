@@ -1,10 +1,10 @@
 """What is looked for beside the first model call joins the attachments when it is there, and never holds anything up."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.events import AttachmentEvent, Event

@@ -5,13 +5,13 @@ import gc
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 
 import anyio
 import anyio.lowlevel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.events import AnyModelEvent, AssistantEvent, AttachmentEvent, Event, Terminal, UserEvent

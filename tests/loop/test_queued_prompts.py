@@ -1,7 +1,6 @@
 """What is typed while tools run joins the query after them, once, and its sender is told what became of it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -9,6 +8,7 @@ import anyio.lowlevel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.engine.prompt_queue import PromptQueue

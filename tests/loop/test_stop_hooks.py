@@ -1,11 +1,11 @@
 """Stop hooks may send the model back or end the query; none can trap it, break it, or be asked about a failure."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.errors import ModelError

@@ -1,10 +1,10 @@
 """Tool hooks are told of each call that ran; they may add a note for the model or end the query, and can neither trap nor break it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.events import AttachmentEvent, SystemEvent

@@ -2,12 +2,12 @@
 and where nobody looks the wait is long and shows signs of life.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 from tests.loop.failing import GONE, OVERLOADED, WRONG_KEY, limited, notices, patient_scene
 
 from ostinato.errors import ModelError, ModelErrorKind

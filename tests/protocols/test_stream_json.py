@@ -1,11 +1,11 @@
 """Events become the messages that existing clients read: init first, a message a block, one result last."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.cli.events import denial, ended, ran, refused, reply
 
 from ostinato.engine.costs import cost_usd

@@ -1,8 +1,9 @@
 """How a failing model call is tried again, as the environment says; what makes no sense is an error, not a default."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from ostinato.errors import ConfigurationError
 from ostinato.state import QueryConfig

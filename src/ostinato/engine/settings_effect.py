@@ -3,7 +3,6 @@
 Promise: a fault in a settings file is named and never stops a start; a fault in an option that the caller gave does.
 """
 
-import dataclasses
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,12 +189,12 @@ def _features(config: QueryConfig, settings: Settings) -> QueryConfig:
     """A caller's own gates win as a whole."""
     if config != DEFAULT_CONFIG:
         return config
-    fields = {field.name for field in dataclasses.fields(QueryConfig)}
+    fields = set(QueryConfig.__struct_fields__)
     named = {_snake_name(name): value for name, value in settings.features.items()}
     changes: dict[str, Any] = {name: value for name, value in named.items() if name in fields}
     if settings.is_auto_compact_enabled is not None:
         changes["auto_compact"] = settings.is_auto_compact_enabled.value
-    return dataclasses.replace(config, **changes)
+    return msgspec.structs.replace(config, **changes)
 
 
 # ------------------------------------------------------------------------------------------------ rules

@@ -5,11 +5,11 @@ stop at any of them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.parts import Parts

@@ -1,8 +1,9 @@
 """Everything the loop gets from outside. Nothing nondeterministic enters by another way, so tests can play any of it."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from ostinato.errors import ModelError
 from ostinato.events import Event
@@ -109,8 +110,7 @@ class NoPrompts:
 NO_PROMPTS = NoPrompts()
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
+class Deps(msgspec.Struct, frozen=True):
     """The loop's ports. `journal.write` is synchronous, and so are queue and budget; everything else may wait. `jitter` gives
     numbers from 0 to 1 that spread the retries of many clients.
     """
@@ -133,7 +133,7 @@ class Deps:
     after_tool: Sequence[AfterTool] = ()
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
-    fallbacks: Fallbacks = field(default_factory=Fallbacks)
+    fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
     refresh_auth: RefreshAuth | None = None
 
     def call_of(self, fallback_index: int) -> CallModel:
@@ -153,8 +153,7 @@ class Deps:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class QueryParams:
+class QueryParams(msgspec.Struct, frozen=True):
     """One query: the conversation up to and including the prompt, and how to run it. `started_for` names the queued prompts
     that it was started for, if any: they are announced like those that join it. `target_tokens`: output that the user wants
     spent on the query before it ends; a subagent has no target of its own.

@@ -5,9 +5,9 @@ until then no query of the engine tries it, as long as there is another.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS
 from ostinato.loop.learned_windows import LearnedWindows
@@ -18,8 +18,7 @@ from ostinato.ports import NO_THINKING, ModelFacts, ModelRequest, RequestMessage
 from ostinato.state import State
 
 
-@dataclass(frozen=True, slots=True)
-class Substitute:
+class Substitute(msgspec.Struct, frozen=True):
     """A model that may take over, how much it is to think, and who knows a new key for it."""
 
     facts: ModelFacts
@@ -44,13 +43,12 @@ class CoolDowns:
         return max(0.0, self._until_s.get((model.provider, model.id), now_s) - now_s)
 
 
-@dataclass(frozen=True, slots=True)
-class Fallbacks:
+class Fallbacks(msgspec.Struct, frozen=True):
     """The chain in its order, and what was learned of all models: cool-downs and windows. `State.bounds.fallback_index` counts into the chain from 1."""
 
     substitutes: Sequence[Substitute] = ()
-    cool_downs: CoolDowns = field(default_factory=CoolDowns)
-    windows: LearnedWindows = field(default_factory=LearnedWindows)
+    cool_downs: CoolDowns = msgspec.field(default_factory=CoolDowns)
+    windows: LearnedWindows = msgspec.field(default_factory=LearnedWindows)
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """What refusals taught of the models' windows. What was learned once is not paid for again, and never grows back."""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ostinato.errors import ModelError
 from ostinato.model_window import learned_window

@@ -5,9 +5,9 @@ tools, if it is there by then. Nobody ever waits for it, and it ends with the qu
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from ostinato.loop.deps import Collect, Deps, Prefetch, QueryParams
 from ostinato.messages import Message

@@ -5,12 +5,12 @@ reason, or the query ends in one `Terminal` with a reason; both are written befo
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from ostinato.events import Terminal, Transition
 from ostinato.history import History

@@ -4,11 +4,11 @@ What is not known is not made up: an unknown model gets cautious limits and no p
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.errors import ConfigurationError
 from ostinato.ports import ModelFacts, Prices

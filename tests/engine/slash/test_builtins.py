@@ -1,11 +1,11 @@
 """What the built-in commands say and do, over sessions that were resumed and files that others wrote."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.engine.slash.scene import Stage, write
 
 from ostinato.attachments.instruction_files import InstructionFile, InstructionProblem, LoadedInstructions

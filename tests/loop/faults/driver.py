@@ -4,9 +4,10 @@ aborted, or its consumer leaves. What must hold after it is checked in one place
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.errors import JournalError, ModelError

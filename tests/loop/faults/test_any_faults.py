@@ -1,12 +1,12 @@
 """Whatever replies, cuts and refusals come in whatever order, with whatever abort: every promise of a recovery holds."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 
 import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.loop.faults.driver import Played, Striker, check, play
 from tests.loop.scenarios import takes_steps
 from tests.loop.scene import Scene

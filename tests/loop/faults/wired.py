@@ -4,10 +4,11 @@ up to the byte at which the connection ends.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import anyio.lowlevel
+from msgspec.structs import replace
 
 from ostinato.errors import ModelError
 from ostinato.events import AnyModelEvent, BlockStart, BlockStop, MessageStart

@@ -1,9 +1,9 @@
 """After an answer: a whole new State for each way on, every field set on purpose."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 
 import pytest
+from msgspec.structs import fields, replace
 from msgspec.structs import replace as changed
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state

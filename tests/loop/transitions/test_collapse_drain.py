@@ -1,10 +1,10 @@
 """A prompt that is too long, where parts of the conversation are staged for collapse: these are committed before anything else."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from itertools import pairwise
 
 import anyio
+from msgspec.structs import fields, replace
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_overflowed import (
     TOO_LONG,

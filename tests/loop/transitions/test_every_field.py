@@ -1,11 +1,12 @@
 """One table for all transitions: what each sets in the State and in its bounds; whatever it does not name stays as it was."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import get_args
 
 import anyio.lowlevel
 import pytest
+from msgspec.structs import fields, replace
 from msgspec.structs import replace as changed
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import CALL, RESULT, busy_state

@@ -1,11 +1,11 @@
 """A prompt that is too long, or media that are refused: shortened once and sent again; the error is shown only if that fails."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 
 import anyio
 import pytest
 from msgspec import structs
+from msgspec.structs import fields, replace
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 

@@ -1,9 +1,9 @@
 """A refusal ends the query and is told; what was shown stays shown, and the next prompt does not carry it to the model."""
 
-from dataclasses import replace
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError

@@ -1,9 +1,9 @@
 """A history that the provider finds illegal is sent again, each time repaired more, and the error comes once at the end."""
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 
 import pytest
+from msgspec.structs import fields, replace
 from tests.loop.scene import STRICT, Scene
 from tests.loop.transitions.test_used_tools import busy_state
 

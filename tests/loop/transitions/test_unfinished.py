@@ -1,9 +1,9 @@
 """A reply that is no answer yet goes on, a bounded number of times; what stays empty is an error, except right after tools."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import fields
 
 import pytest
+from msgspec.structs import fields
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 

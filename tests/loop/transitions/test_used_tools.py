@@ -1,10 +1,10 @@
 """After tools: a whole new State, every field set on purpose, the old one untouched."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 
 import anyio.lowlevel
 import pytest
+from msgspec.structs import fields, replace
 from tests.loop.scene import Scene
 
 from ostinato.history import History
