@@ -167,6 +167,7 @@ async def test_the_child_leads_a_session_of_its_own_without_a_terminal_and_reads
     ],
 )
 async def test_what_cannot_be_started_is_said_by_name(argv: Sequence[str], named: str, tmp_path: Path):
+    await run_process(["true"], cwd=tmp_path, env=os.environ, timeout_s=20)  # the guard's pipe stays
     descriptors = set(os.listdir("/dev/fd"))
     with pytest.raises(UsageError, match=named):
         await run_process(argv, cwd=tmp_path, env=os.environ, timeout_s=5)
