@@ -92,21 +92,16 @@ _KEY: Final = re.compile(
     | AIza[\w-]{20,} | glpat-[\w-]{12,} | hf_[A-Za-z0-9]{16,} | npm_[A-Za-z0-9]{16,} | pypi-[\w-]{16,} | dckr_pat_[\w-]{8,}
     | eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)? )"""
 )
-_SHORT_KEY: Final = re.compile(r"\b(?:sk|pk|rk|hf|npm|pypi|glpat|github_pat)[-_][A-Za-z0-9_-]{8,}")
+_SHORT_KEY: Final = r"\b(?:sk|pk|rk|hf|npm|pypi|glpat|github_pat)[-_][A-Za-z0-9_-]{8,}"
 """What may be a key and may be a word; hidden where nothing is lost by hiding too much."""
 
-_LONG: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=~.-]{32,}")
-_IN_SETTING: Final = re.compile(r"(?i)\b(?:api[-_]?key|token|secret|password)=\S|\beyJ[A-Za-z0-9_-]{10,}")
-_SETTING_NAME: Final = re.compile(
-    r"key(?!board)|token|secret|passw|passphrase|credential|auth(?!or)|bearer|cookie|private|signature|dsn|pwd",
-    re.IGNORECASE,
-)
-_BY_NAME: Final = re.compile(
-    r"""(?ix) ( [\w-]* (?: authorization | api[_-]?key | secret | passwo?r?d | cookie | credentials | (?<![a-z])token )
+_LONG: Final = r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=~.-]{32,}"
+_IN_SETTING: Final = r"(?i)\b(?:api[-_]?key|token|secret|password)=\S|\beyJ[A-Za-z0-9_-]{10,}"
+_SETTING_NAME: Final = r"(?i)key(?!board)|token|secret|passw|passphrase|credential|auth(?!or)|bearer|cookie|private|signature|dsn|pwd"
+_BY_NAME: Final = r"""(?ix) ( [\w-]* (?: authorization | api[_-]?key | secret | passwo?r?d | cookie | credentials | (?<![a-z])token )
     ["']? \s* (?: [:=] | ,\s*b?["'] | \s ) \s* b?["']? (?: (?:bearer|basic|token) \s+ )? )  ( [^\s"',;{}()]{4,} )"""
-)
-_BEARER: Final = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-_USER_IN_ADDRESS: Final = re.compile(r"(?<=://)[^/\s@:]+(?::[^/\s@]*)?@")
+_BEARER: Final = r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"
+_USER_IN_ADDRESS: Final = r"(?<=://)[^/\s@:]+(?::[^/\s@]*)?@"
 _OTHER_SECRET: Final = re.compile(
     r"""(?ix) -----BEGIN | \b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,} | "auth"\s*:\s*"
     | (?:^|[;&?\s])(?:password|passwd|pwd|accountkey|sharedaccesskey|api[-_]?key|token|secret)=[^;&\s]{4,}"""
@@ -137,12 +132,12 @@ def holds_secret(value: str) -> bool:
 def may_be_secret(key: str, value: str) -> bool:
     """Whether a setting should rather not be shown, by its whole key or its value; better one too many than one too few."""
     return (
-        _SETTING_NAME.search(key) is not None
+        re.search(_SETTING_NAME, key) is not None
         or looks_secret(key.rsplit(".", 1)[-1])
         or holds_secret(value)
-        or _IN_SETTING.search(value) is not None
-        or _SHORT_KEY.search(value) is not None
-        or _LONG.fullmatch(value) is not None
+        or re.search(_IN_SETTING, value) is not None
+        or re.search(_SHORT_KEY, value) is not None
+        or re.fullmatch(_LONG, value) is not None
     )
 
 
@@ -186,10 +181,10 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
 def without_secrets(text: str, known: Iterable[str] = ()) -> str:
     """`masked`, and without whatever a name before it, or its form, says is secret; for logs, where one too many does no harm."""
-    text = _SHORT_KEY.sub(MASK, masked(text, known))
-    text = _BEARER.sub(lambda match: f"{match[1]} {MASK}", text)
-    text = _USER_IN_ADDRESS.sub(f"{MASK}@", text)
-    return _BY_NAME.sub(lambda match: match[0] if MASK in match[0] else match[1] + MASK, text)
+    text = re.sub(_SHORT_KEY, MASK, masked(text, known))
+    text = re.sub(_BEARER, lambda match: f"{match[1]} {MASK}", text)
+    text = re.sub(_USER_IN_ADDRESS, f"{MASK}@", text)
+    return re.sub(_BY_NAME, lambda match: match[0] if MASK in match[0] else match[1] + MASK, text)
 
 
 def _header_values(name: str, value: str) -> tuple[str, ...]:
