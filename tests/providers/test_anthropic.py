@@ -277,9 +277,9 @@ def test_half_a_character_becomes_a_replacement_character_not_a_failure(piece: b
     assert blocks_of(decode(reply(), [stream])) == [Text("a\ufffdb")]
 
 
-def test_a_surrogate_in_tool_arguments_is_replaced_too():
+def test_a_call_with_half_a_character_in_its_arguments_is_not_run_with_another():
     got = events_of(START, opened_call(), arguments(r'{"path": "a\ud835"}'), closed(), ended(), STOP)
-    assert blocks_of(got) == [ToolUse("toolu_1", "Read", {"path": "a\ufffd"})]
+    assert blocks_of(got) == [ToolUse("toolu_1", "Read", {}, invalid_input=r'{"path": "a\ud835"}')]
 
 
 def test_nothing_after_the_end_of_the_message_counts():

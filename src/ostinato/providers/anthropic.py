@@ -120,6 +120,7 @@ class AnthropicReply:
     """Decodes one reply. A block becomes a block when the wire closes it, begins another, or ends the message."""
 
     def __init__(self, facts: ModelFacts, call_ids: CallIds) -> None:
+        self.has_odd_text = False
         self._facts = facts
         self._call_ids = call_ids
         self._blocks: dict[int, OpenBlock | None] = {}  # by the wire's index; None: a kind that is not for us
@@ -157,6 +158,7 @@ class AnthropicReply:
             try:
                 wire = decode(event.data)
             except Unreadable:
+                self.has_odd_text = True
                 wire = decode_event(EVENT_DECODER, event.data)
             delta = wire.delta
             if delta is not None and delta.text and wire.type == "content_block_delta":
@@ -171,7 +173,11 @@ class AnthropicReply:
 
     def read_whole(self, data: bytes, into: list[AnyModelEvent]) -> None:
         """A reply that did not stream, taken as the stream it would have been."""
-        message = decode_event(MESSAGE_DECODER, data)
+        try:
+            message = MESSAGE_DECODER.decode(data)
+        except Unreadable:
+            self.has_odd_text = True
+            message = decode_event(MESSAGE_DECODER, data)
         if message.content is None:
             raise no_reply(data)
         into += self._message_start(WireEvent(message=message))

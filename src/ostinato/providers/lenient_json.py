@@ -4,7 +4,7 @@ Whatever comes in or goes out, the strings of the engine and the bytes on the wi
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, TypeVar, cast
 
@@ -30,19 +30,34 @@ Unreadable = (msgspec.MsgspecError, RecursionError)
 """What a decoder raises for bytes that say nothing; the second for brackets a thousand deep."""
 
 
+FIRST_HALF, FIRST_MARK = 0xD800, 0x10F800
+"""Halves of surrogate pairs, and the private characters that stand for them: no valid text can hold the halves themselves."""
+
+
+def _marked(text: str) -> str:
+    """`text` with surrogate pairs put together and a mark for each half that is alone: its other half may come later."""
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    if joined.isprintable():  # halves are not
+        return joined
+    return "".join(
+        chr(ord(one) - FIRST_HALF + FIRST_MARK) if "\ud800" <= one <= "\udfff" else one for one in joined
+    )
+
+
 def valid_text(text: str) -> str:
     """`text` with surrogate pairs put together and lone halves replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def decode_as(decoder: msgspec.json.Decoder[Wire], data: bytes) -> Wire:
-    """Decode `data`, once more with care if it does not decode at once. Raises `msgspec.DecodeError`."""
+    """Decode `data`, once more with care if it does not decode at once. Raises `msgspec.DecodeError`. What is no valid text
+    in it is marked, see `half_characters.py`."""
     try:
         return decoder.decode(data)
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        # Bytes that are no UTF-8, or half a surrogate pair: both are legal enough for a person to read on.
+        # Bytes that are no UTF-8, or half a surrogate pair.
         repaired = _repaired(data)
         if repaired is None:
             raise
@@ -122,21 +137,16 @@ def encode(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_with_valid_text(msgspec.to_builtins(value, str_keys=True)))
+        return msgspec.json.encode(_with_text(msgspec.to_builtins(value, str_keys=True), valid_text))
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that `text` holds, or None if it holds no complete object, or one nested deeper than `MAX_NESTING`."""
-    data = valid_text(text).encode()
+    """The JSON object that `text` holds, or None if it holds no complete object, one nested deeper than `MAX_NESTING`, or half
+    a character: mended, it would say something else, and a call would do something else."""
     try:
-        value: object = msgspec.json.decode(data)
-    except RecursionError:
+        value: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
-    except msgspec.DecodeError:
-        repaired = _repaired(data)
-        if repaired is None:
-            return None
-        value = msgspec.json.decode(repaired)
     if not isinstance(value, dict) or _nests_too_deep(cast("object", value)):
         return None
     return cast("dict[str, Any]", value)
@@ -159,14 +169,14 @@ def _items(value: object) -> Iterable[object]:
 
 
 def _repaired(data: bytes) -> bytes | None:
-    """The same JSON with valid text, or None if it is no JSON. Nesting too deep to read is no JSON either."""
+    """The same JSON with marks for what is no valid text, or None if it is no JSON. Nesting too deep to read is none either."""
     try:
         import json  # ruff: ignore[import-outside-top-level] - only what the fast decoder refuses needs it
 
         value: object = json.loads(
-            data.decode("utf-8", "replace"), parse_constant=_refuse, parse_float=_finite
+            data.decode("utf-8", "surrogateescape"), parse_constant=_refuse, parse_float=_finite
         )
-        return msgspec.json.encode(_with_valid_text(value))
+        return msgspec.json.encode(_with_text(value, _marked))
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
 
@@ -181,12 +191,12 @@ def _finite(number: str) -> object:
     return value if isfinite(value) else _refuse(number)
 
 
-def _with_valid_text(value: object) -> object:
+def _with_text(value: object, change: Callable[[str], str]) -> object:
     if isinstance(value, str):
-        return valid_text(value)
+        return change(value)
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, object]", value)
-        return {valid_text(key): _with_valid_text(item) for key, item in entries.items()}
+        return {change(key): _with_text(item, change) for key, item in entries.items()}
     if isinstance(value, list | tuple):
-        return [_with_valid_text(item) for item in cast("list[object]", value)]
+        return [_with_text(item, change) for item in cast("list[object]", value)]
     return value

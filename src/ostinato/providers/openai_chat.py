@@ -48,6 +48,7 @@ class OpenAIChatReply:
     arguments are whole and the next one begins, everything else with the finish reason."""
 
     def __init__(self, facts: ModelFacts, call_ids: CallIds, max_output_tokens: int) -> None:
+        self.has_odd_text = False
         self._facts = facts
         self._max_output_tokens = max_output_tokens
         self._calls = StreamedCalls(call_ids)
@@ -103,6 +104,7 @@ class OpenAIChatReply:
         try:
             chunk = CHUNK_DECODER.decode(data)
         except Unreadable:
+            self.has_odd_text = True
             chunk = decode_event(CHUNK_DECODER, data)
         error = bytes(chunk.error)
         if is_error or error not in {b"", b"null"} or (chunk.choices is None and b'"error"' in data):

@@ -52,6 +52,7 @@ class OpenAIResponsesReply:
     """Decodes one reply. Text and summaries stream; a block stops when its part or its item ends."""
 
     def __init__(self, facts: ModelFacts, call_ids: CallIds) -> None:
+        self.has_odd_text = False
         self._facts = facts
         self._call_ids = call_ids
         self._items: dict[int, OpenItem] = {}  # by the wire's index
@@ -97,6 +98,7 @@ class OpenAIResponsesReply:
             try:
                 wire = decode(data)
             except Unreadable:
+                self.has_odd_text = True
                 wire = decode_event(EVENT_DECODER, data)
             reader = readers.get(wire.type)
             if reader is not None:
@@ -108,7 +110,11 @@ class OpenAIResponsesReply:
 
     def read_whole(self, data: bytes, into: list[AnyModelEvent]) -> None:
         """A reply that did not stream."""
-        response = decode_event(RESPONSE_DECODER, data)
+        try:
+            response = RESPONSE_DECODER.decode(data)
+        except Unreadable:
+            self.has_odd_text = True
+            response = decode_event(RESPONSE_DECODER, data)
         if response.output is None and bytes(response.error) in {b"", b"null"}:
             raise no_reply(data)
         self._end_with(response, "", into)

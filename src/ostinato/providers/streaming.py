@@ -20,6 +20,7 @@ from ostinato.providers.sse import BYTE_ORDER_MARK, ServerSentEvent, SseReader
 from ostinato.providers.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from ostinato.providers.half_characters import HalfCharacters
     from ostinato.providers.http import HttpClient
 
 OK = 200
@@ -44,6 +45,11 @@ class ReplyDecoder(Protocol):
     @property
     def is_settled(self) -> bool:
         """All that was said has come; only counts can follow. What the reply is then does not hang on its end mark."""
+        ...
+
+    @property
+    def has_odd_text(self) -> bool:
+        """Something came that is no valid text: half a character, which is marked in the events (`half_characters.py`)."""
         ...
 
     def read(self, events: Iterable[ServerSentEvent], into: list[AnyModelEvent]) -> None:
@@ -158,9 +164,9 @@ class BatchReader:
         self._sse = SseReader()
         self._is_at_start = True
         self._whole: bytearray | None = None
-        self._head: bytearray | None = (
-            bytearray()
-        )  # what came before the first event; None once there was one
+        self._halves: HalfCharacters | None = None
+        # What came before the first event; None once there was one.
+        self._head: bytearray | None = bytearray()
 
     @property
     def is_whole(self) -> bool:
@@ -184,6 +190,21 @@ class BatchReader:
     def take(self, chunk: bytes | None, into: list[AnyModelEvent]) -> bool:
         """Append the events that `chunk` completes; None is the end of the stream. Whether the server sent any event, pings
         included. Raises `ModelError`, with what came before the failure appended."""
+        known = len(into)
+        try:
+            return self._take(chunk, into)
+        finally:
+            if self._decoder.has_odd_text:
+                self._join_halves(into, known)
+
+    def _join_halves(self, into: list[AnyModelEvent], known: int) -> None:
+        if self._halves is None:
+            from ostinato.providers.half_characters import HalfCharacters  # ruff: ignore[import-outside-top-level] - hardly any reply needs it
+
+            self._halves = HalfCharacters()
+        into[known:] = self._halves.joined(into[known:])
+
+    def _take(self, chunk: bytes | None, into: list[AnyModelEvent]) -> bool:
         if self._is_at_start and chunk:
             self._look(chunk)
         if self._whole is not None:
