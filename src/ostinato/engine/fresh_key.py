@@ -1,11 +1,14 @@
 """A new key for a model whose server refused the old one: whoever knows keys is asked, and the adapter told."""
 
 import logging
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Final, Protocol, TypeGuard, runtime_checkable
+
+import anyio
 
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.options import RefreshApiKey
 from ostinato.loop.model_call import RefreshAuth
+from ostinato.secret_values import without_secrets
 
 
 @runtime_checkable
@@ -26,8 +29,16 @@ def _renews_key(model: object) -> TypeGuard[RenewsKey]:
     return callable(getattr(model, "renew_key", None))
 
 
-def key_refresher(refresh: RefreshApiKey | None, chosen: ChosenModel) -> RefreshAuth | None:
-    """None where nobody knows a key, or the model wants none. A command that gave the first key gives the next one, too."""
+TIMEOUT_S: Final = 60.0
+"""A password manager may ask its user first; as long as a command of the settings has for it."""
+
+
+def key_refresher(
+    refresh: RefreshApiKey | None, chosen: ChosenModel, *, timeout_s: float = TIMEOUT_S
+) -> RefreshAuth | None:
+    """None where nobody knows a key, or the model wants none. A command that gave the first key gives the next one, too. Who has not
+    answered after `timeout_s` knows none: the refusal is then shown as it is.
+    """
     model = chosen.model
     if _renews_key(model):
         return model.renew_key
@@ -36,9 +47,10 @@ def key_refresher(refresh: RefreshApiKey | None, chosen: ChosenModel) -> Refresh
 
     async def refreshed() -> bool:
         try:
-            key = await refresh()
+            with anyio.fail_after(timeout_s):
+                key = await refresh()
         except Exception as error:  # ruff: ignore[blind-except] - the host's code; the refusal is then shown as it is
-            logging.getLogger("ostinato").warning("no new key: %r", error)
+            logging.getLogger("ostinato").warning("no new key: %s", without_secrets(repr(error)))
             return False
         if not key:
             return False
