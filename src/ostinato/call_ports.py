@@ -96,11 +96,17 @@ class Workspace(Protocol):
         ...
 
     async def replace_file(
-        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+        self,
+        path: Path,
+        data: bytes,
+        *,
+        expected: str | None = None,
+        before: bytes | None = None,
+        data_hash: str | None = None,
     ) -> str:
         """Put `data` in place atomically and return its hash, which is `data_hash` if the caller knows it.
 
-        `expected` is the hash that must still be there, "" for no file.
+        `expected` is the hash that must still be there, "" for no file; `before` the bytes that have it, if still at hand.
         """
         ...
 

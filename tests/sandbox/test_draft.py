@@ -10,7 +10,7 @@ from ostinato.errors import StaleFile
 from ostinato.sandbox.draft import Draft, put_over_checked
 from ostinato.sandbox.exchange import exchange
 from ostinato.sandbox.opened_folder import opened_folder
-from ostinato.sandbox.regular_file import Place, content_hash, write_all
+from ostinato.sandbox.regular_file import Expected, Place, content_hash, write_all
 
 READ = b"what was read"
 OURS = b"ours"
@@ -66,7 +66,7 @@ def replace(path: Path, swap: Interference) -> None:
         draft = Draft(place, 0o600)
         try:
             write_all(draft.descriptor, OURS)
-            put_over_checked(place, draft, theirs, content_hash(READ), swap=swap)
+            put_over_checked(place, draft, theirs, Expected(content_hash(READ)), swap=swap)
         finally:
             draft.close()
             os.close(theirs)

@@ -23,7 +23,13 @@ class RacedWorkspace(FakeWorkspace):
         self._theirs = theirs
 
     async def replace_file(
-        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+        self,
+        path: Path,
+        data: bytes,
+        *,
+        expected: str | None = None,
+        before: bytes | None = None,
+        data_hash: str | None = None,
     ) -> str:
         await anyio.Path(path).write_bytes(self._theirs)
         return await super().replace_file(path, data, expected=expected)

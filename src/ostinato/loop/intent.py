@@ -52,14 +52,22 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
         return await self.workspace.read_bytes(path, offset=offset, max_bytes=max_bytes)
 
     async def replace_file(
-        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+        self,
+        path: Path,
+        data: bytes,
+        *,
+        expected: str | None = None,
+        before: bytes | None = None,
+        data_hash: str | None = None,
     ) -> str:
         import hashlib  # ruff: ignore[import-outside-top-level] - not needed on the way to a first request
 
         self._require_judged(path, is_written=True)
         after = data_hash or hashlib.sha256(data).hexdigest()
         self.record(FileIntended(self.tool_use_id, str(path), expected or "", after))
-        return await self.workspace.replace_file(path, data, expected=expected, data_hash=after)
+        return await self.workspace.replace_file(
+            path, data, expected=expected, before=before, data_hash=after
+        )
 
     def _require_judged(self, path: Path, *, is_written: bool) -> None:
         if not self.access.covers(path, is_written=is_written):

@@ -15,7 +15,7 @@ from typing import Final
 
 from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.exchange import exchange
-from ostinato.sandbox.regular_file import Place, hash_of_open_file, stale, turned_up, write_all
+from ostinato.sandbox.regular_file import Expected, Place, stale, turned_up, write_all
 
 NO_NAMELESS_FILES: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL})
 NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
@@ -106,8 +106,8 @@ def put_new(place: Place, data: bytes) -> None:
     _sync(place.folder)
 
 
-def put_over(place: Place, data: bytes, expected: str | None) -> None:
-    """Replace a file. Raises StaleFile, with nothing changed, if its content is not what the hash `expected` says."""
+def put_over(place: Place, data: bytes, expected: Expected | None) -> None:
+    """Replace a file. Raises StaleFile, with nothing changed, if its content is not what is `expected`."""
     theirs = place.open(os.O_RDONLY)
     try:
         # A replacement is private until it has its owner and mode: it may be going to hold a secret.
@@ -129,11 +129,11 @@ def put_over(place: Place, data: bytes, expected: str | None) -> None:
 
 
 def put_over_checked(
-    place: Place, draft: Draft, theirs: int, expected: str, *, swap: ExchangeNames = exchange
+    place: Place, draft: Draft, theirs: int, expected: Expected, *, swap: ExchangeNames = exchange
 ) -> None:
     """Let a finished draft replace the file open as `theirs`. Raises StaleFile, and FileNotFoundError when it is gone."""
     facts = os.fstat(theirs)
-    if hash_of_open_file(theirs) != expected:
+    if not expected.is_in(theirs):
         raise stale(place.path)
     draft.take_own_name()
     if not swap(place.folder, draft.name, place.name):
@@ -150,13 +150,13 @@ def put_over_checked(
     raise stale(place.path)
 
 
-def _is_what_it_was(now: os.stat_result, before: os.stat_result, descriptor: int, expected: str) -> bool:
+def _is_what_it_was(now: os.stat_result, before: os.stat_result, descriptor: int, expected: Expected) -> bool:
     if not os.path.samestat(now, before):
         return False
     if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns) or (
         time.time_ns() - now.st_mtime_ns < RECENT_NS
     ):
-        return hash_of_open_file(descriptor) == expected
+        return expected.is_in(descriptor)
     return True
 
 

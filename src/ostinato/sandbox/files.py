@@ -12,9 +12,9 @@ from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.draft import put_new, put_over
 from ostinato.sandbox.opened_folder import opened_folder
 from ostinato.sandbox.regular_file import (
+    Expected,
     Place,
     content_hash,
-    hash_of_open_file,
     read_open_file,
     require_regular,
     stale,
@@ -37,12 +37,16 @@ def read_regular_file(path: Path, offset: int = 0, max_bytes: int | None = None)
 
 
 def replace_regular_file(
-    path: Path, data: bytes, expected: str | None = None, data_hash: str | None = None
+    path: Path,
+    data: bytes,
+    expected: str | None = None,
+    before: bytes | None = None,
+    data_hash: str | None = None,
 ) -> str:
     """New content for a file; see `LocalWorkspace.replace_file`."""
     try:
         with opened_folder(path.parent, create=not expected) as folder:
-            _replace(Place(path, folder), data, expected)
+            _put(Place(path, folder), data, expected, before)
     except FileNotFoundError as error:
         if expected:
             raise stale(path) from error
@@ -50,17 +54,31 @@ def replace_regular_file(
     return data_hash or content_hash(data)
 
 
-def _replace(place: Place, data: bytes, expected: str | None) -> None:
+def _put(place: Place, data: bytes, expected: str | None, before: bytes | None) -> None:
+    if expected == "":
+        _make(place, data)
+    else:
+        _replace(place, data, None if expected is None else Expected(expected, before))
+
+
+def _make(place: Place, data: bytes) -> None:
+    try:
+        require_regular(place.facts(), place.path)
+    except FileNotFoundError:
+        put_new(place, data)
+        return
+    raise turned_up(place.path)
+
+
+def _replace(place: Place, data: bytes, expected: Expected | None) -> None:
     try:
         before = place.facts()
     except FileNotFoundError:
-        if expected:
+        if expected is not None:
             raise
         put_new(place, data)
         return
     require_regular(before, place.path)
-    if expected == "":
-        raise turned_up(place.path)
     as_who = os.access in os.supports_effective_ids
     if not os.access(place.name, os.W_OK, dir_fd=place.folder, effective_ids=as_who):
         # a rename would succeed; whoever took the write permission away did not mean that
@@ -76,10 +94,10 @@ def _replace(place: Place, data: bytes, expected: str | None) -> None:
         _write_in_place(place, data, expected)
 
 
-def _write_in_place(place: Place, data: bytes, expected: str | None) -> None:
+def _write_in_place(place: Place, data: bytes, expected: Expected | None) -> None:
     descriptor = place.open(os.O_WRONLY if expected is None else os.O_RDWR)
     try:
-        if expected is not None and hash_of_open_file(descriptor) != expected:
+        if expected is not None and not expected.is_in(descriptor):
             raise stale(place.path)
         os.lseek(descriptor, 0, os.SEEK_SET)
         write_all(descriptor, data)

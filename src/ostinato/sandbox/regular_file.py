@@ -83,6 +83,28 @@ def hash_of_open_file(descriptor: int) -> str:
     return so_far.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a file must hold: bytes with this hash, and the bytes themselves if somebody still has them."""
+
+    content_hash: str
+    data: bytes | None = None
+
+    def is_in(self, descriptor: int) -> bool:
+        """Whether an open file holds them, in bounded memory."""
+        if self.data is None:
+            return hash_of_open_file(descriptor) == self.content_hash
+        if os.fstat(descriptor).st_size != len(self.data):
+            return False
+        position = 0
+        while piece := os.pread(descriptor, HASHED_BYTES, position):
+            # Slices, not views: only bytes are compared at the speed of memory.
+            if piece != self.data[position : position + len(piece)]:
+                return False
+            position += len(piece)
+        return position == len(self.data)
+
+
 def read_open_file(descriptor: int, offset: int, max_bytes: int | None) -> bytes:
     """At most `max_bytes` from `offset`, to the end without a limit."""
     known = os.fstat(descriptor).st_size - offset

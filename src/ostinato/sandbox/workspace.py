@@ -92,7 +92,13 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         return await to_thread.run_sync(read_regular_file, self.cwd / path, offset, max_bytes)
 
     async def replace_file(
-        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+        self,
+        path: Path,
+        data: bytes,
+        *,
+        expected: str | None = None,
+        before: bytes | None = None,
+        data_hash: str | None = None,
     ) -> str:
         """Make `data` the file's content and return its hash (`data_hash`, if the caller knows it); readers see the old bytes or the new ones.
 
@@ -101,11 +107,15 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         written in place, are a file with further hard links (they all get
         the new content) and a file whose folder does not let us replace it.
 
+        `before` are the bytes whose hash is `expected`, if the caller still has them: comparing is cheaper than hashing.
+
         Raises StaleFile, with nothing changed, when `expected` is given and is not the hash of the content at the moment of
         replacing ("": there is no such file yet), or when a new file turns up at that moment; UsageError for what is no
         regular file; OSError as the system gives it.
         """
-        return await to_thread.run_sync(replace_regular_file, self.cwd / path, data, expected, data_hash)
+        return await to_thread.run_sync(
+            replace_regular_file, self.cwd / path, data, expected, before, data_hash
+        )
 
     async def run(
         self,

@@ -64,9 +64,15 @@ class FakeWorkspace:
         return data if max_bytes is None else data[:max_bytes]
 
     async def replace_file(
-        self, path: Path, data: bytes, *, expected: str | None = None, data_hash: str | None = None
+        self,
+        path: Path,
+        data: bytes,
+        *,
+        expected: str | None = None,
+        before: bytes | None = None,
+        data_hash: str | None = None,
     ) -> str:
-        del data_hash  # it is quickly made here
+        del before, data_hash  # it is quickly made here
         await anyio.lowlevel.checkpoint()
         return _replace(path, data, expected)
 

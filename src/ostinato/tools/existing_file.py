@@ -4,16 +4,18 @@ The proof is the hash of the bytes, never the time: a touched but equal file may
 was set back may not.
 """
 
-import hashlib
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+import anyio
 import msgspec
 from anyio import to_thread
+from msgspec.structs import replace
 
 from ostinato.tool import ToolContext
 from ostinato.tools.answer import shown_path
+from ostinato.tools.file_change import hash_of
 from ostinato.tools.file_kinds import binary_kind, not_a_file
 from ostinato.tools.line_ends import TextWithEnds, text_with_ends
 from ostinato.tools.text_encoding import TextEncoding, decoded, marked_encoding
@@ -51,28 +53,39 @@ async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> Exi
     data = await context.workspace.read_bytes(path, max_bytes=MAX_CHANGED_BYTES + 1)
     if len(data) > MAX_CHANGED_BYTES:
         return NotChangeable(f"`{name}` is larger than {MAX_CHANGED_BYTES} bytes; change it with a command")
-    content_hash = await to_thread.run_sync(_hash, data)
+    content_hash, decoded_file = await _hashed_and_decoded(path, name, data, is_partial=seen.is_partial)
     if content_hash != seen.content_hash:
         return NotChangeable(f"`{name}` has changed on disk since you read it; Read it again, then {tool}")
     kind = binary_kind(data, has_bom=marked_encoding(data) is not None)
     if kind is not None:
         return NotChangeable(f"`{name}` is {kind}, not text; change it with a command")
-    # A second for the largest files: not on the thread that serves everybody.
-    decode = partial(_decoded, path, name, data, content_hash, is_partial=seen.is_partial)
-    return await to_thread.run_sync(decode)
+    return decoded_file
 
 
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+async def _hashed_and_decoded(
+    path: Path, name: str, data: bytes, *, is_partial: bool
+) -> tuple[str, ExistingFile | NotChangeable]:
+    """Both at the same time: each takes a second for the largest files, and hashing leaves Python to others."""
+    hashes: list[str] = []
+
+    async def hash_it() -> None:
+        hashes.append(await to_thread.run_sync(hash_of, data))
+
+    decode = partial(_decoded, path, name, data, is_partial=is_partial)
+    files: list[ExistingFile | NotChangeable] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(hash_it)
+        files.append(await to_thread.run_sync(decode))
+    (content_hash,), (file,) = hashes, files
+    return content_hash, replace(file, content_hash=content_hash) if isinstance(file, ExistingFile) else file
 
 
-def _decoded(
-    path: Path, name: str, data: bytes, content_hash: str, *, is_partial: bool
-) -> ExistingFile | NotChangeable:
+def _decoded(path: Path, name: str, data: bytes, *, is_partial: bool) -> ExistingFile | NotChangeable:
+    """Its hash is left open."""
     try:
         encoding, text = decoded(data)
     except UnicodeDecodeError as error:
         return NotChangeable(
             f"`{name}` is broken {error.encoding} at byte {error.start}; change it with a command"
         )
-    return ExistingFile(path, content_hash, is_partial, data, encoding, text_with_ends(text))
+    return ExistingFile(path, "", is_partial, data, encoding, text_with_ends(text))

@@ -20,15 +20,17 @@ async def put_in_place(
     context: ToolContext,
     *,
     expected: str,
+    before: bytes | None = None,
     is_partial: bool = False,
 ) -> str | None:
     """Replace or create the file; returns why it was not done, and then nothing has changed.
 
-    `expected` is the hash the file must still have, "" for a file that is not there. `is_partial`: the model has not seen the rest of the file.
+    `expected` is the hash the file must still have, "" for a file that is not there; `before` the bytes that have it.
+    `is_partial`: the model has not seen the rest of the file.
     """
     try:
         new_hash = await to_thread.run_sync(hash_of, data)
-        await context.workspace.replace_file(path, data, expected=expected, data_hash=new_hash)
+        await context.workspace.replace_file(path, data, expected=expected, before=before, data_hash=new_hash)
     except OstinatoError as error:
         return str(error)
     except OSError as error:

@@ -53,7 +53,7 @@ async def edit_file(
     if isinstance(change, NotMatched):
         return refusal(f"{name}: {change.reason}")
     failed = await put_in_place(
-        path, change.data, context, expected=file.content_hash, is_partial=file.is_partial
+        path, change.data, context, expected=file.content_hash, before=file.data, is_partial=file.is_partial
     )
     if failed is not None:
         return refusal(failed)

@@ -36,7 +36,7 @@ async def write_file(file_path: str, content: str, context: ToolContext) -> Tool
 async def _replace(file: ExistingFile, content: str, context: ToolContext) -> ToolOutcome:
     name = shown_path(file.path, context.workspace.cwd)
     data, account, display = await to_thread.run_sync(_changed, file, content, name)
-    wrong = await put_in_place(file.path, data, context, expected=file.content_hash)
+    wrong = await put_in_place(file.path, data, context, expected=file.content_hash, before=file.data)
     if wrong is not None:
         return refusal(wrong)
     return success(account, max_characters=MAX_CHANGE_CHARACTERS, display=display)

@@ -48,7 +48,7 @@ async def change_notebook(request: NotebookEditInput, context: ToolContext) -> T
     if isinstance(change, NotChanged):
         return refusal(f"{name}: {change.reason}")
     failed = await put_in_place(
-        path, change.data, context, expected=file.content_hash, is_partial=file.is_partial
+        path, change.data, context, expected=file.content_hash, before=file.data, is_partial=file.is_partial
     )
     if failed is not None:
         return refusal(failed)
