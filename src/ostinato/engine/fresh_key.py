@@ -8,7 +8,6 @@ import anyio
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.options import RefreshApiKey
 from ostinato.loop.model_call import RefreshAuth
-from ostinato.secret_values import without_secrets
 
 
 @runtime_checkable
@@ -50,6 +49,8 @@ def key_refresher(
             with anyio.fail_after(timeout_s):
                 key = await refresh()
         except Exception as error:  # ruff: ignore[blind-except] - the host's code; the refusal is then shown as it is
+            from ostinato.secret_values import without_secrets  # ruff: ignore[import-outside-top-level] - its many patterns load with a failure
+
             logging.getLogger("ostinato").warning("no new key: %s", without_secrets(repr(error)))
             return False
         if not key:
