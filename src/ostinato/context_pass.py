@@ -1,15 +1,11 @@
-"""What the context pipeline is told of the pass it prepares, whom it may ask, and what it answers: the contract between loop and
-pipeline.
-"""
+"""What the context pipeline is told of the pass it prepares, and whom it may ask: the contract between loop and pipeline."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import msgspec
 
-from ostinato.messages import SystemMessage
 from ostinato.ports import ModelFacts, QuerySource
-from ostinato.records import AnyEdit
 
 
 class SummaryWanted(msgspec.Struct, frozen=True):
@@ -49,11 +45,17 @@ async def no_summary(wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
     return SummaryFailed("error", "there is no model to write a summary")
 
 
+def tell_nobody(message: str) -> None:
+    """A failed compaction is nobody's business here."""
+    del message
+
+
 class PassFacts(msgspec.Struct, frozen=True):
     """What a stage knows of the pass it works for.
 
     `used_tokens`: what the request would have now, after the stages before this one. `idle_s`: since the last reply ended, None
-    where nobody knows. `summarise` asks the model of the pass.
+    where nobody knows. `summarise` asks the model of the pass. `compact_failures`: compactions of this query that failed in a row;
+    `compact_failed` is told of one more.
     """
 
     model: ModelFacts
@@ -61,11 +63,5 @@ class PassFacts(msgspec.Struct, frozen=True):
     idle_s: float | None = None
     source: QuerySource = QuerySource("main")
     summarise: Summarise = no_summary
-
-
-class Prepared(msgspec.Struct, frozen=True):
-    """The edits of a pass, and what the user is told of them. `ends` is a reason for which the query must not go on."""
-
-    edits: tuple[AnyEdit, ...] = ()
-    notices: tuple[SystemMessage, ...] = ()
-    ends: str = ""
+    compact_failures: int = 0
+    compact_failed: Callable[[str], None] = tell_nobody

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
 from tests.context.talks import FACTS, history
 
 from ostinato.context.autocompact import MAX_FAILURES, Autocompact
@@ -37,54 +38,70 @@ async def digest(_messages: History, _model: ModelFacts) -> Sequence[AnyEdit]:
     return (DIGEST,)
 
 
-def stage(played: Played, told: list[NotCompacted]) -> Autocompact:
-    return Autocompact(played, digest, told.append)
+def stage(played: Played) -> Autocompact:
+    return Autocompact(played, digest)
+
+
+class Query:
+    """What a query remembers of its failures."""
+
+    def __init__(self, played: Played) -> None:
+        self.told: list[str] = []
+        self._stage = stage(played)
+        self.failures = 0
+
+    async def pass_(self, facts: PassFacts) -> Sequence[AnyEdit]:
+        told = len(self.told)
+        edits = await self._stage(
+            history(), replace(facts, compact_failures=self.failures, compact_failed=self.told.append)
+        )
+        self.failures = self.failures + 1 if len(self.told) > told else 0 if edits == (DONE.boundary,) else self.failures
+        return edits
 
 
 async def test_it_waits_for_the_threshold():
     played = Played(DONE)
     below = PassFacts(FACTS, auto_compact_tokens(FACTS) - 1)
-    assert await stage(played, [])(history(), below) == ()
+    assert await stage(played)(history(), below) == ()
     assert played.calls == 0
-    assert await stage(played, [])(history(), NEAR) == (DONE.boundary,)
+    assert await stage(played)(history(), NEAR) == (DONE.boundary,)
 
 
 async def test_inside_a_compaction_nothing_is_compacted():
     played = Played(DONE)
-    assert await stage(played, [])(history(), PassFacts(FACTS, 10**9, source=QuerySource("compact"))) == ()
+    assert await stage(played)(history(), PassFacts(FACTS, 10**9, source=QuerySource("compact"))) == ()
     assert played.calls == 0
 
 
 async def test_after_three_failures_in_a_row_it_asks_no_more_and_each_was_told():
-    played, told = Played(NONE), list[NotCompacted]()
-    one = stage(played, told)
+    played = Played(NONE)
+    query = Query(played)
     for _ in range(10):
-        assert await one(history(), NEAR) == ()
+        assert await query.pass_(NEAR) == ()
     assert played.calls == MAX_FAILURES
-    assert told == [NONE] * MAX_FAILURES
+    assert query.told == [NONE.message] * MAX_FAILURES
 
 
 async def test_a_success_forgives_earlier_failures():
     played = Played(NONE, NONE, DONE, NONE, NONE, NONE, NONE)
-    one = stage(played, [])
+    query = Query(played)
     for _ in range(10):
-        await one(history(), NEAR)
+        await query.pass_(NEAR)
     assert played.calls == 6
 
 
 async def test_at_the_hard_limit_an_account_is_made_without_a_model_when_no_summary_can_be_had():
     played = Played(NONE)
-    one = stage(played, [])
-    assert await one(history(), FULL) == (DIGEST,)
-    for _ in range(5):
-        assert await one(history(), FULL) == (DIGEST,)
+    query = Query(played)
+    for _ in range(6):
+        assert await query.pass_(FULL) == (DIGEST,)
     assert played.calls == MAX_FAILURES
 
 
 async def test_an_abort_is_no_failure_and_nothing_else_is_tried():
-    played, told = Played(NotCompacted("aborted", "stopped")), list[NotCompacted]()
-    one = stage(played, told)
+    played = Played(NotCompacted("aborted", "stopped"))
+    query = Query(played)
     for _ in range(5):
-        assert await one(history(), FULL) == ()
+        assert await query.pass_(FULL) == ()
     assert played.calls == 5
-    assert told == []
+    assert query.told == []

@@ -6,6 +6,7 @@ import anyio
 from msgspec.structs import replace
 from tests.loop.scene import Scene
 
+from ostinato.context_pass import PassFacts
 from ostinato.events import Event, RequestStart
 from ostinato.history import History
 from ostinato.loop.deps import Deps, QueryParams
@@ -88,7 +89,7 @@ async def test_without_a_limit_the_loop_goes_on_as_long_as_tools_are_asked_for()
 async def test_a_pass_prepares_calls_runs_tools_and_attaches_in_this_order():
     order: list[str] = []
 
-    async def prepare(messages: History) -> Sequence[AnyEdit]:
+    async def prepare(messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         order.append("prepare")
         return ()
 
@@ -111,7 +112,7 @@ async def test_a_pass_prepares_calls_runs_tools_and_attaches_in_this_order():
 async def test_what_the_context_pipeline_replaced_stays_replaced_in_every_later_request():
     passes: list[int] = []
 
-    async def prepare(messages: History) -> Sequence[AnyEdit]:
+    async def prepare(messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         passes.append(len(passes))
         return (ReplaceResult("e1", "t0", "cleared"),) if len(passes) == 2 else ()
 

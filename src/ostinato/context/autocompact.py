@@ -25,35 +25,24 @@ class Compact(Protocol):
 Digest = Callable[[History, ModelFacts], Awaitable[Sequence[AnyEdit]]]
 """The way out that needs no model: the edits of a deterministic account, none if it gains nothing."""
 
-Tell = Callable[[NotCompacted], None]
-
 
 class Autocompact:
     """`digest` is asked once the hard limit is reached and no summary can be had."""
 
-    def __init__(self, compact: Compact, digest: Digest, tell: Tell) -> None:
+    def __init__(self, compact: Compact, digest: Digest) -> None:
         self._compact = compact
         self._digest = digest
-        self._tell = tell
-        self._failures = 0
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         if facts.source.name == "compact" or facts.used_tokens < auto_compact_tokens(facts.model):
             return ()
-        is_full = facts.used_tokens >= hard_limit_tokens(facts.model)
-        if self._failures < MAX_FAILURES:
+        if facts.compact_failures < MAX_FAILURES:
             done = await self._compact(messages, facts, trigger="auto")
             if isinstance(done, Compacted):
-                self._failures = 0
                 return (done.boundary,)
-            self._note(done)
             if done.why == "aborted":
                 return ()
+            if done.why != "too_little":
+                facts.compact_failed(done.message)
+        is_full = facts.used_tokens >= hard_limit_tokens(facts.model)
         return await self._digest(messages, facts.model) if is_full else ()
-
-    def _note(self, failed: NotCompacted) -> None:
-        """Each failure is told; what was ended from outside is none."""
-        if failed.why in {"aborted", "too_little"}:
-            return
-        self._failures += 1
-        self._tell(failed)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from ostinato.context_pass import PassFacts
 from ostinato.errors import ModelError
 from ostinato.events import Event
 from ostinato.history import History
@@ -21,7 +22,7 @@ from ostinato.tool_hooks import AfterTool
 
 
 class PrepareContext(Protocol):
-    async def __call__(self, messages: History) -> Sequence[AnyEdit]:
+    async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         """The edits that this pass's context pipeline makes; none is the usual answer."""
         ...
 

@@ -10,13 +10,13 @@ from typing import assert_never
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
-from msgspec.structs import replace
 
 from ostinato.events import Terminal, Transition
 from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.preparation import prepared
 from ostinato.loop.queued_prompts import queued_uuids, started
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.stop_hooks import tell_failure_hooks
@@ -86,7 +86,10 @@ async def _passes(
     requests = RequestBuilder(params)
     await _announce(params.started_for, notes, ledger)
     while True:
-        state = await _prepared(state, deps, ledger)
+        begun = await prepared(state, deps, ledger, requests)
+        if isinstance(begun, End):
+            return await _ended(begun, state, Exhausted(), deps, ledger, notes)
+        state = begun
         outcome, state = await take_turn(group, state, params, deps, ledger, requests, notes)
         step = await _step(state, outcome, params, deps, requests, notes)
         ledger.edit(*step.edits)
@@ -191,27 +194,6 @@ def _said_again(state: State, outcome: UsedTools, params: QueryParams, deps: Dep
 
 def _is_history_illegal(outcome: Failed) -> bool:
     return outcome.error is not None and outcome.error.recover == "repair_history"
-
-
-async def _prepared(state: State, deps: Deps, ledger: Ledger) -> State:
-    """The state after this pass's context edits, each written before the model sees its effect, and with the window that the
-    model has turned out to have.
-    """
-    state = _believing(state, deps)
-    prepare = deps.prepare_context
-    if prepare is None:
-        return state
-    edits = await unless_aborted(state.tool_use_context.abort, lambda: prepare(state.messages), otherwise=())
-    ledger.edit(*edits)
-    return replace(state, messages=state.messages.extend(ledger.taken())) if edits else state
-
-
-def _believing(state: State, deps: Deps) -> State:
-    context = state.tool_use_context
-    facts = deps.fallbacks.windows.believed(context.model)
-    if facts is context.model:
-        return state
-    return replace(state, tool_use_context=replace(context, model=facts))
 
 
 def _recorded_end(step: End, notes: QueryNotes, ledger: Ledger) -> Terminal:

@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 from tests.loop.scene import Scene
 
+from ostinato.context_pass import PassFacts
 from ostinato.errors import JournalError, ModelError
 from ostinato.events import (
     AnyModelEvent,
@@ -152,9 +153,9 @@ def struck_tool_hook(inner: AfterTool, striker: Striker) -> AfterTool:
 
 
 def struck_deps(deps: Deps, striker: Striker) -> Deps:
-    async def prepare(messages: History) -> Sequence[AnyEdit]:
+    async def prepare(messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         striker.touch("prepare")
-        return await deps.prepare_context(messages) if deps.prepare_context else ()
+        return await deps.prepare_context(messages, facts) if deps.prepare_context else ()
 
     async def attach(view: Sequence[Message]) -> Sequence[Message]:
         striker.touch("attach")

@@ -10,6 +10,7 @@ from ostinato.errors import ModelError
 from ostinato.events import TerminalReason
 from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.compaction_notices import boundary_notice
 from ostinato.loop.deps import Deps, Shorten
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.failed import released
@@ -70,12 +71,11 @@ def _drained(state: State, messages: History, folds: tuple[AnyEdit, ...], deps: 
 
 
 def _notice(edits: Sequence[AnyEdit], text: str, deps: Deps) -> SystemMessage:
-    """A boundary is told as clients of the field know it, with its sizes; they know two triggers, and nobody asked for this one."""
+    """A boundary is told as clients of the field know it, with its sizes."""
     boundary = next((edit for edit in edits if isinstance(edit, Boundary)), None)
     if boundary is None:
         return notice_message(deps.ids.uuid(), "context_shortened", text)
-    data = {"compact_metadata": {"trigger": "auto", "pre_tokens": boundary.pre_tokens}}
-    return notice_message(deps.ids.uuid(), "compact_boundary", text, data=data)
+    return boundary_notice(boundary, deps.ids, text)
 
 
 async def media_rejected(state: State, outcome: MediaRejected, deps: Deps, max_turns: int | None) -> Step:

@@ -1,0 +1,21 @@
+"""What the user is told of a compaction, in the form that clients of the field know."""
+
+from typing import Final
+
+from ostinato.messages import SystemMessage, notice_message
+from ostinato.ports import Ids
+from ostinato.records import Boundary
+
+COMPACTED: Final = "The conversation had become long; its earlier part is now a summary. /context shows it, and what can be undone."
+FAILED: Final = "The conversation could not be summarised: {why}. It goes on as it is."
+
+
+def boundary_notice(boundary: Boundary, ids: Ids, text: str = COMPACTED) -> SystemMessage:
+    """Clients know two triggers; what nobody asked for is `auto`."""
+    trigger = "manual" if boundary.trigger == "manual" else "auto"
+    data = {"compact_metadata": {"trigger": trigger, "pre_tokens": boundary.pre_tokens}}
+    return notice_message(ids.uuid(), "compact_boundary", text, data=data)
+
+
+def failed_notice(why: str, ids: Ids) -> SystemMessage:
+    return notice_message(ids.uuid(), "compact_failed", FAILED.format(why=why), level="warning")
