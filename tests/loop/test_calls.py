@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.events import Event, ResponseUsage, UserEvent
+from ostinato.loop.call import described
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.turn_tasks import TurnTasks
@@ -171,3 +172,12 @@ async def test_what_the_model_reads_of_an_error_or_a_denial_is_valid_text():
     ):
         await scene.play()
         assert ["\ufffd" in str(result.content) for result in results_in(scene)] == [True]
+
+
+def test_what_foreign_code_says_of_its_failure_shows_no_key():
+    """Hooks, tools and permission checks: whatever they raise is shown and stored under this description."""
+    for error in (RuntimeError("401 for sk-ant-SECRETKEY-1234567890abcdef"), KeyError("ghp_0123456789abcdef0123")):
+        told = described(error)
+        assert told.startswith(type(error).__name__)
+        assert "SECRETKEY" not in told
+        assert "0123456789" not in told

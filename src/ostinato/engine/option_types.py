@@ -62,6 +62,9 @@ def _within(said: Callable[[object], str], value: object) -> str:
         text = said(value)
     except Exception:  # ruff: ignore[blind-except] - somebody else's `__repr__`
         return f"a {type(value).__name__}"
+    from ostinato.secret_values import masked  # ruff: ignore[import-outside-top-level] - only what is wrong is shown
+
+    text = masked(text, ())
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"
 
 

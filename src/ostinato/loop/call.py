@@ -193,9 +193,13 @@ def _bounded(text: str, limit: int) -> str:
 
 
 def described(error: BaseException) -> str:
-    """An error of foreign code in one line; raises nothing."""
+    """An error of foreign code in one line, without what has the form of a key: it is shown, stored, and read by the model. Raises
+    nothing.
+    """
+    from ostinato.secret_values import masked  # ruff: ignore[import-outside-top-level] - only failures say something
+
     try:
-        text = str(error).strip()
+        text = masked(str(error).strip(), ())
     except Exception:  # an error that cannot say what it is
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -4,6 +4,7 @@ A request is sent once. Whoever reads a reply to its end keeps the connection; w
 Importing this module loads the HTTP library: adapters do so with their first request.
 """
 
+import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -39,6 +40,24 @@ UNSENT = (
     ValueError,
 )
 """How reading and how sending fail: the library's errors have no parent in common."""
+
+
+CLASS_NAME = re.compile(r"\b[A-Za-z]+(?:Error|Exception|Timeout|Stream)\b")
+"""A library's own name for what happened, which says nothing to whoever reads it."""
+
+WORDS: tuple[tuple[type[Exception], str], ...] = (
+    (httpcore2.ConnectTimeout, "no connection was made"),
+    (httpcore2.WriteTimeout, "the request could not be sent"),
+    (httpcore2.PoolTimeout, "no connection was free"),
+    (httpcore2.TimeoutException, "nothing came"),
+    (httpcore2.ConnectError, "no connection was made"),
+    (httpcore2.ReadError, "the other side closed the connection"),
+    (httpcore2.WriteError, "the other side closed the connection"),
+    (httpcore2.ProxyError, "the proxy refused"),
+    (httpcore2.ProtocolError, "the other side does not keep to HTTP"),
+    (Exception, "it failed without a word"),
+)
+"""For errors that say nothing themselves, the more particular first."""
 
 
 class HttpReply:
@@ -249,7 +268,7 @@ def sending_error(error: Exception, url: str) -> ModelError:
         )
     if isinstance(error, httpcore2.TimeoutException):
         return ModelError(
-            f"cannot reach `{url}` in time ({type(error).__name__})",
+            f"cannot reach `{url}` in time: {words_for(error)}",
             kind="connection" if isinstance(error, httpcore2.ConnectTimeout) else "timeout",
             retry=True,
             hint="check the base URL, the network and the proxy settings; the limits are `OSTINATO_CONNECT_TIMEOUT_S` and "
@@ -262,7 +281,7 @@ def sending_error(error: Exception, url: str) -> ModelError:
             hint="check the base URL, the proxy, the key and the extra headers for characters that do not belong there",
         )
     return ModelError(
-        f"cannot reach `{url}`: {str(error) or type(error).__name__}",
+        f"cannot reach `{url}`: {words_for(error)}",
         kind="connection",
         retry=True,
         hint="check the base URL, the network and the proxy settings",
@@ -272,11 +291,19 @@ def sending_error(error: Exception, url: str) -> ModelError:
 def reading_error(error: Exception, url: str) -> ModelError:
     """The answer broke off."""
     return ModelError(
-        f"the connection to `{url}` broke in the middle of the reply: {str(error) or type(error).__name__}",
+        f"the connection to `{url}` broke in the middle of the reply: {words_for(error)}",
         kind="stream_cut",
         retry=True,
         hint="if it keeps happening, look for a proxy between that closes long replies",
     )
+
+
+def words_for(error: Exception) -> str:
+    """What happened, for somebody who knows none of the names of the classes beneath."""
+    text = str(error).strip()
+    if text and not CLASS_NAME.search(text):
+        return text
+    return next(words for kind, words in WORDS if isinstance(error, kind))
 
 
 def _is_certificate_error(error: BaseException) -> bool:
