@@ -25,6 +25,7 @@ from ostinato.messages import Text, assistant_fragment, meta_prompt
 from ostinato.records import AnyEdit, Continued, Fold, Snip
 from ostinato.state import (
     Answered,
+    AutoCompactTracking,
     Bounds,
     ContinueReason,
     Empty,
@@ -134,6 +135,7 @@ TABLE: dict[ContinueReason, Row] = {
             "max_output_tokens_recovery_count": 0,
             "has_attempted_reactive_compact": False,
             "max_output_tokens_override": None,
+            "auto_compact_tracking": AutoCompactTracking("turn", 4, 1),
             "turn_count": 8,
         },
         bounds={"pauses": 0, "empties": 0, "malformed_calls": 0, "incomplete": 0},

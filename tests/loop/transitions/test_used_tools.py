@@ -61,7 +61,7 @@ async def following(state: State) -> State:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("auto_compact_tracking", AutoCompactTracking("turn", 3, 1)),
+        ("auto_compact_tracking", AutoCompactTracking("turn", 4, 1)),
         ("max_output_tokens_recovery_count", 0),
         ("has_attempted_reactive_compact", False),
         ("max_output_tokens_override", None),

@@ -15,7 +15,7 @@ from ostinato.messages import (
     attachment_message,
 )
 from ostinato.records import Continued, Retract
-from ostinato.state import State, UsedTools
+from ostinato.state import AutoCompactTracking, State, UsedTools
 
 MAX_INCOMPLETE = 5
 """So many replies in a row that broke off after they had done something; then nothing speaks for a whole one to come."""
@@ -54,7 +54,7 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
     following = State(
         messages=messages.extend(added),
         tool_use_context=state.tool_use_context,
-        auto_compact_tracking=state.auto_compact_tracking,
+        auto_compact_tracking=_a_turn_later(state.auto_compact_tracking),
         max_output_tokens_recovery_count=0,
         has_attempted_reactive_compact=False,
         max_output_tokens_override=None,
@@ -65,6 +65,10 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
         bounds=replace(state.bounds, pauses=0, empties=0, incomplete=incomplete, malformed_calls=malformed),
     )
     return Next(following, transition, added)
+
+
+def _a_turn_later(tracking: AutoCompactTracking | None) -> AutoCompactTracking | None:
+    return None if tracking is None else replace(tracking, turn_counter=tracking.turn_counter + 1)
 
 
 def _is_malformed(outcome: UsedTools) -> bool:
