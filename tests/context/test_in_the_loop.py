@@ -20,7 +20,7 @@ from ostinato.loop.query import events_of, query
 from ostinato.loop.run import Run
 from ostinato.messages import Message, Usage
 from ostinato.ports import ModelFacts, ModelRequest
-from ostinato.records import Attempt, Boundary
+from ostinato.records import AnyEdit, Attempt, Boundary
 from ostinato.testing import (
     SCRIPTED_FACTS,
     CountingIds,
@@ -50,7 +50,7 @@ def pipeline() -> Pipeline:
     ids = CountingIds("edit").uuid
     reactive = ReactiveCompaction(ids)
 
-    async def digest(messages: History, model: ModelFacts) -> Sequence[object]:
+    async def digest(messages: History, model: ModelFacts) -> Sequence[AnyEdit]:
         return await reactive(messages, None, model)
 
     return Pipeline({"autocompact": Autocompact(Compaction(ids, nothing), digest)})

@@ -106,7 +106,7 @@ async def test_a_pass_prepares_calls_runs_tools_and_attaches_in_this_order():
 
     scene = Scene(ScriptedModel(script=script), [fake_tool("Look", run)])
     await played(scene.params(), replace(scene.deps(), prepare_context=prepare, collect_attachments=attach))
-    assert order == ["prepare", "model", "tool", "attach", "prepare", "model"]
+    assert order == ["model", "tool", "attach", "prepare", "model"]
 
 
 async def test_what_the_context_pipeline_replaced_stays_replaced_in_every_later_request():
@@ -114,7 +114,7 @@ async def test_what_the_context_pipeline_replaced_stays_replaced_in_every_later_
 
     async def prepare(messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         passes.append(len(passes))
-        return (ReplaceResult("e1", "t0", "cleared"),) if len(passes) == 2 else ()
+        return (ReplaceResult("e1", "t0", "cleared"),) if len(passes) == 1 else ()
 
     scene = Scene(rounds(2), [fake_tool("Look", answers("long output"))])
     await played(scene.params(), replace(scene.deps(), prepare_context=prepare))
