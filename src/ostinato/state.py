@@ -94,9 +94,23 @@ class TokenTarget(msgspec.Struct, frozen=True):
     last_turn_tokens: int = 0
 
 
+class Failing(msgspec.Struct, frozen=True):
+    """What the model in use has failed at in a row: calls in all, and among them overloads, replies that broke off, garbled ones.
+    From one pass to the next it counts on where the reply broke off and was kept.
+    """
+
+    calls: int = 0
+    overloads: int = 0
+    cuts: int = 0
+    malformed: int = 0
+
+
+NO_FAILURES = Failing()
+
+
 class Bounds(msgspec.Struct, frozen=True):
     """How often each bounded thing has happened in this query; `repairs` is the level at which its requests are repaired.
-    `incomplete` counts replies in a row that broke off and were kept.
+    `incomplete` counts replies in a row that broke off and were kept, `failing` is what the model failed at in them.
     """
 
     stop_hook_blocks: int = 0
@@ -108,6 +122,7 @@ class Bounds(msgspec.Struct, frozen=True):
     refills: int = 0
     malformed_calls: int = 0
     incomplete: int = 0
+    failing: Failing = NO_FAILURES
     token_target: TokenTarget | None = None
 
 

@@ -10,7 +10,7 @@ from ostinato.events import ToolEnd, UserEvent
 from ostinato.loop.query import query
 from ostinato.loop.results import stopped
 from ostinato.messages import AssistantMessage, ToolResult, UserMessage
-from ostinato.ports import Denied
+from ostinato.ports import Denied, ModelRequest
 from ostinato.records import Aborted, Record, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig
 from ostinato.submissions import AbortReason
@@ -22,6 +22,7 @@ from ostinato.testing import (
     RunLog,
     ScriptedModel,
     ScriptedPermissions,
+    Turn,
     call,
     fake_tool,
     say,
@@ -165,6 +166,27 @@ async def test_a_tool_that_swallows_the_cancellation_still_has_one_result():
         await gate.reached()
         scene.abort.abort("user")
     assert unanswered(scene) == set()
+
+
+@pytest.mark.parametrize("phase", ["streaming", "tools"])
+@pytest.mark.parametrize("reason", ["terminated", "consumer_left", "timeout", "user"])
+async def test_only_what_the_user_interrupted_is_put_down_to_the_user(reason: AbortReason, phase: str):
+    async def ends(_input: object, context: ToolContext) -> None:
+        context.abort.abort(reason)
+        await anyio.lowlevel.checkpoint()
+
+    scene = Scene(ScriptedModel(Reply(call("Look", "t1"))), [fake_tool("Look", ends)])
+    if phase == "streaming":
+
+        def script(_request: ModelRequest, _number: int) -> Turn:
+            scene.abort.abort(reason)
+            return Reply(say("never"))
+
+        scene.model = ScriptedModel(script=script)
+    await scene.play()
+    told = [m for m in scene.view if isinstance(m, UserMessage) and m.origin in {"interruption", "tool_result"}]
+    assert len(told) == (2 if phase == "tools" else 1)
+    assert all(("user interrupted" in str(message.content)) is (reason == "user") for message in told)
 
 
 async def test_a_denial_that_interrupts_ends_the_query_and_its_words_reach_the_model():

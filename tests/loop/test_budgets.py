@@ -97,6 +97,21 @@ async def test_a_reply_cut_at_the_shortened_limit_names_that_limit():
     assert "max_output_tokens_escalate" not in transitions(scene.terminal)  # more is what it cannot have
 
 
+@pytest.mark.parametrize(("tokens", "is_said_again"), [(68_000, True), (60_000, False), (33_000, False)])
+async def test_a_long_reply_is_not_thrown_away_for_a_limit_that_the_budget_does_not_leave(
+    tokens: int, is_said_again: bool
+):
+    cut = Reply(say("a long part"), stop_reason="max_tokens", usage=Usage(100, 3_000))
+    scene = Scene(ScriptedModel(cut, Reply(say("the rest")), facts=PRICED))
+    limited(scene, tokens=tokens)
+    await scene.play()
+    way = "max_output_tokens_escalate" if is_said_again else "max_output_tokens_recovery"
+    assert transitions(scene.terminal) == (way,)
+    said = str(scene.view)
+    assert ("a long part" in said) is not is_said_again
+    assert scene.terminal.reason == "completed"
+
+
 async def test_calls_of_several_queries_at_the_same_time_share_one_budget():
     clock, gate = FakeClock(), Gate()
     budget = TreeBudget(BudgetLimits(max_total_tokens=50_000), clock)

@@ -8,13 +8,25 @@ from tests.loop.scene import Scene
 from tests.loop.transitions.test_overflowed import compacting, errors, long_talk
 
 from ostinato.errors import ModelError, ModelErrorKind
+from ostinato.events import Tombstone
 from ostinato.history import History
 from ostinato.loop.learned_windows import LearnedWindows
 from ostinato.messages import Text, Thinking, Usage, user_prompt
 from ostinato.normalise.token_estimate import request_tokens
-from ostinato.ports import ModelFacts
+from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.records import AnyEdit, Snip
-from ostinato.testing import SCRIPTED_FACTS, Fails, Reply, ScriptedModel, Turn, say, think, transitions
+from ostinato.testing import (
+    SCRIPTED_FACTS,
+    Fails,
+    Reply,
+    ScriptedModel,
+    Turn,
+    call,
+    fake_tool,
+    say,
+    think,
+    transitions,
+)
 
 BELIEVED = SCRIPTED_FACTS.context_window
 
@@ -85,6 +97,47 @@ async def test_an_output_that_did_not_fit_teaches_the_window_too():
     scene, _ = await played(windows, Fails(error), Reply(say("done")))
     assert scene.terminal.reason == "completed"
     assert windows.believed(SCRIPTED_FACTS).context_window == 50_000
+
+
+def too_much(output_limit: int) -> ModelError:
+    error = ModelError("too much", kind="output_overflow", status=400, recover="shrink_output")
+    return error.sized(input_tokens=None, limit_tokens=None, output_limit_tokens=output_limit)
+
+
+def picky(most: int, *replies: Turn) -> ScriptedModel:
+    """It refuses whoever asks for more output than this."""
+    left = list(replies)
+
+    def script(request: ModelRequest, _number: int) -> Turn:
+        return Fails(too_much(most)) if request.max_output_tokens > most else left.pop(0)
+
+    return ScriptedModel(script=script)
+
+
+def wanted(scene: Scene) -> list[int]:
+    return [request.max_output_tokens for request in scene.model.requests]
+
+
+async def test_an_output_limit_that_was_refused_is_not_asked_for_again_in_this_query_nor_in_the_next():
+    windows = LearnedWindows()
+    model = picky(8_192, Reply(call("Look", "t1")), Reply(call("Look", "t2")), Reply(say("done")))
+    scene = Scene(model, [fake_tool("Look")], windows=windows)
+    await scene.play()
+    assert wanted(scene) == [32_000, 8_192, 8_192, 8_192]
+    later = Scene(picky(8_192, Reply(say("done"))), windows=windows)
+    await later.play()
+    assert wanted(later) == [8_192]
+
+
+async def test_a_refused_escalation_is_tried_once_and_nothing_is_taken_back_for_it_again():
+    cut = Reply(say("part "), stop_reason="max_tokens")
+    look = Reply(call("Look", "t1"))
+    model = picky(32_000, cut, cut, cut, look, cut, cut, Reply(say("done")))
+    scene = Scene(model, [fake_tool("Look")])
+    await scene.play()
+    assert wanted(scene) == [32_000, 64_000, *[32_000] * 6]
+    assert transitions(scene.terminal).count("max_output_tokens_escalate") == 1
+    assert len([event for event in scene.events if isinstance(event, Tombstone)]) == 1
 
 
 async def test_a_model_whose_window_turned_out_too_small_takes_nothing_over():

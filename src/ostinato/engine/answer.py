@@ -24,6 +24,10 @@ GONE_ON_WITH = frozenset({"max_output_tokens_recovery", "pause_turn_resume"})
 """The next response begins where the last one broke off."""
 
 
+BROKE_OFF = frozenset({"api_retry", "response_incomplete"})
+"""After these nothing more comes of a text that was not complete."""
+
+
 class Answer:
     """Grows with the events of a query. The engine's own notes of failures are no part of it.
 
@@ -86,6 +90,8 @@ class Answer:
         match event:
             case SystemEvent(message):
                 self.trouble = cause_of_wait(message) or self.trouble
+                if message.subtype in BROKE_OFF:
+                    self._open.clear()
             case RequestStart():
                 self._open.clear()
             case ResponseUsage():

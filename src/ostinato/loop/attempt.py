@@ -27,10 +27,11 @@ from ostinato.loop.attempt_notices import (
     heartbeat_notice,
     kept_notice,
     no_fallback_notice,
+    not_again_notice,
     retry_notice,
     with_reset_time,
 )
-from ostinato.loop.budget import BudgetSpent
+from ostinato.loop.budget import BudgetSpent, room_left
 from ostinato.loop.deps import Deps
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.failures import Again, Failures, GiveUp, NextTry, WithNewKey, WithOtherModel
@@ -40,6 +41,7 @@ from ostinato.loop.model_call import CallModel
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.retry_policy import pieces_of
+from ostinato.loop.transitions.used_tools import may_go_on_with_part
 from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolUse, Usage, closing_fragment
 from ostinato.normalise.token_estimate import request_tokens
@@ -87,6 +89,8 @@ class Attempts:
         config: QueryConfig,
         ledger: Ledger,
         requests: RequestBuilder,
+        *,
+        max_turns: int | None = None,
     ) -> None:
         self.state = state
         self._tasks = tasks
@@ -94,7 +98,8 @@ class Attempts:
         self._config = config
         self._ledger = ledger
         self._requests = requests
-        self._failures = Failures(deps, config)
+        self._max_turns = max_turns
+        self._failures = Failures(deps, config, state.bounds.failing)
         self._past_usage = NO_USAGE
         self._past_denials: list[Denial] = []
         self._abort = state.tool_use_context.abort
@@ -129,7 +134,7 @@ class Attempts:
         while isinstance(end, Broke) and self._abort.reason is None:
             following = self._failures.next_try(request, self.state, end.error)
             if self.executor.has_side_effects:
-                return await self._kept(end, following)
+                return await self._kept(end, following, request)
             again = await self._prepared(request, end.error, following)
             if not isinstance(again, ModelRequest):
                 return again
@@ -149,10 +154,10 @@ class Attempts:
         )
         left_s = chain.cool_downs.left_s(context.model, now_s)
         if left_s <= 0 or context.source.is_background:
-            return request
+            return self._failures.in_form(request)
         choice = next_model(chain, self.state, request, now_s)
         if choice.index is None:
-            return request
+            return self._failures.in_form(request)
         why = f"it is to be left alone for another {left_s:.0f} s"
         await self._take_over(WithOtherModel(choice.index, choice.skipped), why)
         return self._requests.build(self.state)
@@ -163,6 +168,9 @@ class Attempts:
         """The request to send next, everything before it being cleared away and waited for; else how the turn's call ends."""
         match following:
             case Again(again, wait_s):
+                spent = self._no_room(again)
+                if spent is not None:
+                    return await self._not_again(error, spent)
                 self._take_back()
                 return again if await self._waited(error, wait_s, following.attempt) else Interrupted()
             case WithNewKey():
@@ -194,17 +202,36 @@ class Attempts:
         if reply.assistant_messages:
             self._ledger.record(closing_fragment(self._deps.ids.uuid(), reply.response_id, reply.model))
 
-    async def _kept(self, end: Broke, following: NextTry) -> Broke:
-        """The reply is closed as it is. The next pass goes on from there, with the other model if this one gave out. A refusal ends
-        the query, which tells of all this itself.
+    def _no_room(self, request: ModelRequest) -> BudgetSpent | None:
+        """Why the budget does not allow the call any more; then nobody waits for it."""
+        estimate = partial(request_tokens, request, self.state.messages)
+        model = self.state.tool_use_context.model
+        room = room_left(self._deps.budget, model, estimate, request.max_output_tokens)
+        return room if isinstance(room, BudgetSpent) else None
+
+    async def _not_again(self, error: ModelError, spent: BudgetSpent) -> Unaffordable:
+        """What is complete of the reply stays, as nothing else will come; calls that still run are ended."""
+        self.executor.cancel("budget")
+        self.executor.close_missing(self.reply.tool_use_blocks, "budget")
+        self._close_reply()
+        await self._tell(not_again_notice(self._deps.ids.uuid(), error))
+        return Unaffordable(replace(spent, message=f"{spent.message}; the last call failed: {error.message}"))
+
+    async def _kept(self, end: Broke, following: NextTry, request: ModelRequest) -> Broke:
+        """The reply is closed as it is. The next pass goes on from there, if there is to be one, with the other model if this one
+        gave out. A refusal ends the query, which tells of all this itself.
         """
         self._close_reply()
         if end.error.kind == "refused":
             return end
         await self._tell(kept_notice(self._deps.ids.uuid(), end.error))
+        bounds = replace(self.state.bounds, failing=self._failures.failing)
+        self.state = replace(self.state, bounds=bounds)
+        if not may_go_on_with_part(self.state, self._max_turns):
+            return end
         if isinstance(following, WithOtherModel):
             await self._take_over(following, end.error.message)
-        elif isinstance(following, Again):
+        elif isinstance(following, Again) and self._no_room(request) is None:
             await self._waited(end.error, following.wait_s, following.attempt)
         return end
 
@@ -266,8 +293,8 @@ class Attempts:
         await self._ledger.show()
         if wait_s <= 0:
             return self._abort.reason is None
-        most = self._config.max_retries
-        uuid, shown = self._deps.ids.uuid(), min(attempt, most + 1)
+        most = None if self._config.is_unattended else self._config.max_retries
+        uuid, shown = self._deps.ids.uuid(), attempt if most is None else min(attempt, most + 1)
         await self._tell(retry_notice(uuid, error, wait_s, attempt=shown, max_retries=most))
         return await unless_aborted(self._abort, partial(self._slept, error, wait_s), otherwise=False)
 

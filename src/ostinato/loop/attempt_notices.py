@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ostinato.errors import ModelError
-from ostinato.loop.retry_policy import LONGEST_WISH_S
+from ostinato.loop.retry_policy import LONGEST_WISH_S, UNATTENDED_RETRIES
 from ostinato.messages import SystemMessage, notice_message
 from ostinato.ports import ModelFacts
 
@@ -12,13 +12,16 @@ _AGAIN: Final = "; trying again in "
 
 
 def retry_notice(
-    uuid: str, error: ModelError, wait_s: float, *, attempt: int, max_retries: int
+    uuid: str, error: ModelError, wait_s: float, *, attempt: int, max_retries: int | None
 ) -> SystemMessage:
-    """`attempt` counts the tries from 1; the data counts retries, as clients of the field do."""
-    text = f"{error.message}{_AGAIN}{wait_s:.1f} s (attempt {attempt} of {max_retries + 1})"
+    """`attempt` counts the tries from 1; the data counts retries, as clients of the field do. `max_retries` is None where nobody
+    counts: the data then names the bound that holds for most failures.
+    """
+    of = "" if max_retries is None else f" of {max_retries + 1}"
+    text = f"{error.message}{_AGAIN}{wait_s:.1f} s (attempt {attempt}{of})"
     data = {
         "attempt": attempt - 1,
-        "max_retries": max_retries,
+        "max_retries": max(UNATTENDED_RETRIES, attempt - 1) if max_retries is None else max_retries,
         "retry_delay_ms": round(wait_s * 1000),
         "error_status": error.status,
         "error": error.kind,
@@ -56,6 +59,13 @@ def no_fallback_notice(uuid: str, left: ModelFacts, skipped: tuple[str, ...]) ->
 def kept_notice(uuid: str, error: ModelError) -> SystemMessage:
     """The reply broke off after something was done that cannot be undone; how it goes on is another's to say."""
     text = f"{error.message}; what was done by then stays, and is not done again"
+    data = {"error_status": error.status, "error": error.kind}
+    return notice_message(uuid, "response_incomplete", text, level="warning", data=data)
+
+
+def not_again_notice(uuid: str, error: ModelError) -> SystemMessage:
+    """The reply broke off, and there is no money to ask again."""
+    text = f"{error.message}; the budget leaves no room to ask again"
     data = {"error_status": error.status, "error": error.kind}
     return notice_message(uuid, "response_incomplete", text, level="warning", data=data)
 

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ostinato.messages import Usage
+from ostinato.messages import NO_USAGE, Usage
 from ostinato.ports import ModelFacts
 
 MIN_OUTPUT_TOKENS = 1_024
@@ -78,6 +78,17 @@ class Budget(Protocol):
     def out_of_time(self) -> BudgetSpent:
         """What is said when the time is over."""
         ...
+
+
+def room_left(
+    budget: Budget, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int
+) -> int | BudgetSpent:
+    """How many of these output tokens a call could ask for now, or why it would not be made. Nothing stays reserved."""
+    room = budget.reserve(model, input_tokens, max_output_tokens)
+    if isinstance(room, BudgetSpent):
+        return room
+    budget.settle(room, model, NO_USAGE)
+    return room.max_output_tokens
 
 
 class NoBudget:

@@ -1,4 +1,6 @@
-"""What failed in one turn so far, and what to try next: again, after another key, with another model, or nothing more."""
+"""What failed so far, in this turn and in replies before it that broke off and were kept; and what to try next: again, after
+another key, with another model, or nothing more.
+"""
 
 from functools import partial
 
@@ -20,7 +22,7 @@ from ostinato.loop.retry_policy import (
 )
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
-from ostinato.state import QueryConfig, State
+from ostinato.state import NO_FAILURES, Failing, QueryConfig, State
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -52,19 +54,17 @@ NextTry = Again | WithNewKey | WithOtherModel | GiveUp
 
 
 class Failures:
-    """Counts for one turn. Another model starts with a clean sheet."""
+    """Counts for one turn; `failing` goes on from what the model failed at before. Another model starts with a clean sheet."""
 
-    def __init__(self, deps: Deps, config: QueryConfig) -> None:
+    def __init__(self, deps: Deps, config: QueryConfig, failing: Failing = NO_FAILURES) -> None:
         self._deps = deps
         self._config = config
         self.forget()
+        self.failing = failing
 
     def forget(self) -> None:
         """Another model is asked from here on."""
-        self._failures = 0
-        self._cuts = 0
-        self._overloads = 0
-        self._malformed = 0
+        self.failing = NO_FAILURES
         self._changes = 0
         self._has_new_key = False
         self._has_shortened = False
@@ -75,26 +75,32 @@ class Failures:
         self._deps.fallbacks.windows.learn(error, model, sent_tokens)
         if error.recover == "send_changed" and self._changes < MAX_CHANGED_REQUESTS:
             self._changes += 1
-            return Again(request, attempt=self._failures + 1)
+            return Again(request, attempt=self.failing.calls + 1)
         if error.recover == "shrink_output":
             return self._with_less_output(request, error)
         if error.recover == "refresh_auth" and self._may_ask_for_key(state):
             self._has_new_key = True
             return WithNewKey()
-        self._failures += 1
-        self._cuts = self._cuts + 1 if error.kind in STREAM_FAILURES else 0
-        self._overloads = self._overloads + 1 if error.kind == "overloaded" else 0
-        self._malformed += error.kind == "malformed_response"
+        before = self.failing
+        self.failing = Failing(
+            calls=before.calls + 1,
+            overloads=before.overloads + 1 if error.kind == "overloaded" else 0,
+            cuts=before.cuts + 1 if error.kind in STREAM_FAILURES else 0,
+            malformed=before.malformed + (error.kind == "malformed_response"),
+        )
         wait_s = self._wait_s(error, state)
         choice = Choice(None)
-        if has_given_out(error, overloads=self._overloads, wait_s=wait_s):
+        if has_given_out(error, overloads=self.failing.overloads, wait_s=wait_s):
             choice = self._other_model(request, state, error)
         if choice.index is not None:
             return WithOtherModel(choice.index, choice.skipped)
         if wait_s is None:
             return GiveUp(choice.skipped)
-        form = in_one_piece(request) if self._cuts >= WHOLE_AFTER else request
-        return Again(form, wait_s, self._failures + 1)
+        return Again(self.in_form(request), wait_s, self.failing.calls + 1)
+
+    def in_form(self, request: ModelRequest) -> ModelRequest:
+        """The request in the form in which its reply may come whole."""
+        return in_one_piece(request) if self.failing.cuts >= WHOLE_AFTER else request
 
     def _may_ask_for_key(self, state: State) -> bool:
         """Once in a turn, of whoever knows one for this very model."""
@@ -103,14 +109,14 @@ class Failures:
     def _with_less_output(self, request: ModelRequest, error: ModelError) -> NextTry:
         smaller = None if self._has_shortened else shortened(request, error)
         self._has_shortened = True
-        return GiveUp() if smaller is None else Again(smaller, attempt=self._failures + 1)
+        return GiveUp() if smaller is None else Again(smaller, attempt=self.failing.calls + 1)
 
     def _wait_s(self, error: ModelError, state: State) -> float | None:
-        if error.kind == "malformed_response" and self._malformed > MALFORMED_RETRIES:
+        if error.kind == "malformed_response" and self.failing.malformed > MALFORMED_RETRIES:
             return None
         return wait_before_retry_s(
             error,
-            self._failures,
+            self.failing.calls,
             state.tool_use_context.source,
             max_retries=self._config.max_retries,
             jitter=self._deps.jitter(),
@@ -121,6 +127,6 @@ class Failures:
         """Nobody waits for background work, so it takes no other model either. What the server asked for is kept."""
         context, chain, now_s = state.tool_use_context, self._deps.fallbacks, self._deps.clock.monotonic_s()
         wish_s = error.retry_after_s or 0.0
-        if wish_s > LONGEST_WISH_S or (wish_s > 0 and self._overloads):
+        if wish_s > LONGEST_WISH_S or (wish_s > 0 and self.failing.overloads):
             chain.cool_downs.leave_alone(context.model, now_s + wish_s)
         return Choice(None) if context.source.is_background else next_model(chain, state, request, now_s)

@@ -15,7 +15,7 @@ from ostinato.loop.model_call import CallModel, RefreshAuth
 from ostinato.messages import Document, Image, ToolResult, ToolUse
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import NO_THINKING, ModelFacts, ModelRequest, RequestMessage, Thinking
-from ostinato.state import State
+from ostinato.state import NO_FAILURES, State
 
 
 class Substitute(msgspec.Struct, frozen=True):
@@ -73,11 +73,11 @@ def next_model(fallbacks: Fallbacks, state: State, request: ModelRequest, now_s:
 
 
 def taken_over(state: State, index: int, substitute: Substitute) -> State:
-    """The state with the substitute as its model; what the model decides of the query goes with it."""
+    """The state with the substitute as its model; what the model decides of the query goes with it. It starts with a clean sheet."""
     context, facts = state.tool_use_context, substitute.facts
     tools = tuple(tool for tool in context.tools if not facts.tool_names or tool.name in facts.tool_names)
     context = replace(context, model=facts, thinking=substitute.thinking, tools=tools)
-    bounds = msgspec.structs.replace(state.bounds, fallback_index=index)
+    bounds = msgspec.structs.replace(state.bounds, fallback_index=index, failing=NO_FAILURES)
     return replace(state, tool_use_context=context, bounds=bounds)
 
 

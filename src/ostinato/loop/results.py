@@ -1,6 +1,6 @@
 """The words a model reads when a call did not run or did not end: one catalogue, so that tests need not match prose."""
 
-from typing import Literal
+from typing import Literal, assert_never
 
 from ostinato.submissions import AbortReason
 
@@ -13,7 +13,11 @@ _STOPPED = "{why}; this call was stopped. It may have run in part; check before 
 _NOT_RUN = "{why}; this call did not run."
 INTERRUPTION_PROMPT = "[The user interrupted here.]"
 INTERRUPTION_PROMPT_TOOLS = "[The user interrupted while tools were running.]"
+TERMINATED_PROMPT = "[The run was ended from outside here; what was not finished was stopped.]"
 TIME_OVER_PROMPT = "[The time for this run was over here; what was not finished was stopped.]"
+
+ENDED_FROM_OUTSIDE: frozenset[AbortReason] = frozenset({"terminated", "consumer_left"})
+"""Nobody interrupted: a signal came, or who read the events went away."""
 
 RESUME_PROMPT = (
     "Your reply reached its output limit and was cut here. Go on exactly where it broke off, in the middle of a sentence if "
@@ -54,6 +58,8 @@ def interruption(reason: AbortReason, *, is_in_tools: bool) -> str:
     """What the model reads where it was cut off."""
     if reason == "timeout":
         return TIME_OVER_PROMPT
+    if reason in ENDED_FROM_OUTSIDE:
+        return TERMINATED_PROMPT
     return INTERRUPTION_PROMPT_TOOLS if is_in_tools else INTERRUPTION_PROMPT
 
 
@@ -66,6 +72,12 @@ def stopped(reason: StopReason, *, has_started: bool) -> str:
             why = "The reply that asked for this call was refused"
         case "superseded":
             why = "The reply that asked for this call broke off"
-        case _:
+        case "budget":
+            why = "The budget for this run is used up"
+        case "terminated" | "consumer_left":
+            why = "The run was ended from outside"
+        case "user" | "interrupt" | "denied":
             why = "The user interrupted"
+        case _:
+            assert_never(reason)
     return (_STOPPED if has_started else _NOT_RUN).format(why=why)

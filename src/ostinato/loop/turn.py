@@ -86,7 +86,7 @@ async def take_turn(
     outcome: Outcome = Aborted()
     after = state
     tasks = TurnTasks(group)
-    attempts = Attempts(tasks, deps, state, params.config, ledger, requests)
+    attempts = Attempts(tasks, deps, state, params.config, ledger, requests, max_turns=params.max_turns)
     unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
     try:
         end = await attempts.call_model()

@@ -26,10 +26,12 @@ from ostinato.records import AnyEdit, Continued, Fold, Snip
 from ostinato.state import (
     Answered,
     AutoCompactTracking,
+    AutoCompactTracking,
     Bounds,
     ContinueReason,
     Empty,
     Failed,
+    Failing,
     Overflowed,
     Paused,
     State,
@@ -57,6 +59,7 @@ EACH_COUNTED = Bounds(
     refills=1,
     malformed_calls=2,
     incomplete=3,
+    failing=Failing(calls=3, overloads=1),
     token_target=TARGET,
 )
 """Every bounded thing has happened."""
@@ -136,9 +139,10 @@ TABLE: dict[ContinueReason, Row] = {
             "has_attempted_reactive_compact": False,
             "max_output_tokens_override": None,
             "auto_compact_tracking": AutoCompactTracking("turn", 4, 1),
+            "auto_compact_tracking": AutoCompactTracking("turn", 4, 1),
             "turn_count": 8,
         },
-        bounds={"pauses": 0, "empties": 0, "malformed_calls": 0, "incomplete": 0},
+        bounds={"pauses": 0, "empties": 0, "malformed_calls": 0, "incomplete": 0, "failing": Failing()},
     ),
     "max_output_tokens_escalate": Row(
         cut,

@@ -4,11 +4,13 @@ The error is withheld while this lasts, and released exactly once if it does not
 """
 
 from ostinato.loop import results
+from ostinato.loop.budget import room_left
 from ostinato.loop.deps import Deps
 from ostinato.loop.transitions.silent import has_spoken, silent
 from ostinato.loop.transitions.step import End, Next, Step
 from ostinato.messages import AssistantMessage, UserMessage, api_error_message, meta_prompt
-from ostinato.records import Continued, Retract
+from ostinato.model_window import prompt_tokens
+from ostinato.records import Continued, ResponseEnded, Retract
 from ostinato.state import State, Truncated
 
 ESCALATED_MAX_OUTPUT_TOKENS = 64_000
@@ -40,12 +42,16 @@ def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: boo
 
 
 def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
-    """The same request with a higher limit; None where that was tried or there is none. What was cut is gone, from the screen too:
-    the whole reply comes again.
+    """The same request with a higher limit; None where that was tried, where there is none, or where the budget has no room for
+    it: a long reply is not thrown away for one that would be cut sooner. What was cut is gone, from the screen too: the whole
+    reply comes again.
     """
-    limit = min(ESCALATED_MAX_OUTPUT_TOKENS, state.tool_use_context.model.max_output_tokens)
+    facts = deps.fallbacks.windows.believed(state.tool_use_context.model)
+    limit = min(ESCALATED_MAX_OUTPUT_TOKENS, facts.max_output_tokens)
     has_room = limit > outcome.max_output_tokens and not outcome.is_shortened
     if state.max_output_tokens_override is not None or not has_room:
+        return None
+    if room_left(deps.budget, facts, lambda: _sent_tokens(outcome), limit) != limit:
         return None
     gone = {uuid for record in outcome.records if isinstance(record, Retract) for uuid in record.ids}
     cut = tuple(
@@ -69,6 +75,12 @@ def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
         bounds=state.bounds,
     )
     return Next(following, transition, edits=edits)
+
+
+def _sent_tokens(outcome: Truncated) -> int:
+    """The prompt of the cut reply, as its provider counted it."""
+    counted = [prompt_tokens(record.usage) for record in outcome.records if isinstance(record, ResponseEnded)]
+    return counted[-1] if counted else 0
 
 
 def _gone_on_with(state: State, outcome: Truncated, deps: Deps) -> Next:

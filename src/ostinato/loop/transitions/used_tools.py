@@ -15,7 +15,7 @@ from ostinato.messages import (
     attachment_message,
 )
 from ostinato.records import Continued, Retract
-from ostinato.state import AutoCompactTracking, State, UsedTools
+from ostinato.state import NO_FAILURES, AutoCompactTracking, State, UsedTools
 
 MAX_INCOMPLETE = 5
 """So many replies in a row that broke off after they had done something; then nothing speaks for a whole one to come."""
@@ -43,6 +43,7 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
         return _no_more_malformed(state, deps, added, malformed)
     next_turn_count = state.turn_count + 1
     incomplete = state.bounds.incomplete + 1 if outcome.broken_by else 0
+    failing = state.bounds.failing if outcome.broken_by else NO_FAILURES
     if incomplete > MAX_INCOMPLETE:
         end = released("model_error", state, outcome.broken_by, deps)
         return replace(end, added=(*added, *end.added))
@@ -62,13 +63,26 @@ async def used_tools(state: State, outcome: UsedTools, deps: Deps, max_turns: in
         stop_hook_active=state.stop_hook_active,
         turn_count=next_turn_count,
         transition=transition,
-        bounds=replace(state.bounds, pauses=0, empties=0, incomplete=incomplete, malformed_calls=malformed),
+        bounds=replace(
+            state.bounds,
+            pauses=0,
+            empties=0,
+            incomplete=incomplete,
+            malformed_calls=malformed,
+            failing=failing,
+        ),
     )
     return Next(following, transition, added)
 
 
 def _a_turn_later(tracking: AutoCompactTracking | None) -> AutoCompactTracking | None:
     return None if tracking is None else replace(tracking, turn_counter=tracking.turn_counter + 1)
+
+
+def may_go_on_with_part(state: State, max_turns: int | None) -> bool:
+    """Whether another call may follow a reply that broke off and is kept: else nobody waits for one."""
+    is_last_turn = max_turns is not None and state.turn_count >= max_turns
+    return not is_last_turn and state.bounds.incomplete < MAX_INCOMPLETE
 
 
 def _is_malformed(outcome: UsedTools) -> bool:
