@@ -4,26 +4,22 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
+from tests.context.compactions import ACCOUNT, is_summary, pipeline
 from tests.context.talks import prose
 from tests.loop.scene import Scene
 
-from ostinato.context.autocompact import MAX_FAILURES, Autocompact
-from ostinato.context.compaction import Compaction
-from ostinato.context.pipeline import Pipeline
-from ostinato.context.reactive import ReactiveCompaction
+from ostinato.context.autocompact import MAX_FAILURES
 from ostinato.engine.budget import TreeBudget
 from ostinato.errors import ModelError
 from ostinato.events import Event, SideUsage, SystemEvent
-from ostinato.history import History
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.query import events_of, query
 from ostinato.loop.run import Run
-from ostinato.messages import Message, Usage
-from ostinato.ports import ModelFacts, ModelRequest
-from ostinato.records import AnyEdit, Attempt, Boundary
+from ostinato.messages import Usage
+from ostinato.ports import ModelRequest
+from ostinato.records import Attempt, Boundary
 from ostinato.testing import (
     SCRIPTED_FACTS,
-    CountingIds,
     Fails,
     FakeClock,
     Gate,
@@ -38,26 +34,7 @@ from ostinato.testing import (
 
 SMALL = replace(SCRIPTED_FACTS, context_window=20_000, max_output_tokens=4_000)
 WISH = "Read all files, and change none."
-ACCOUNT = "<summary>The user wants all files read; some were, and nothing was changed so far.</summary>"
 SUMMARY = Reply(say(ACCOUNT), usage=Usage(9_000, 200))
-
-
-async def nothing(_kept: Sequence[Message]) -> Sequence[Message]:
-    return ()
-
-
-def pipeline() -> Pipeline:
-    ids = CountingIds("edit").uuid
-    reactive = ReactiveCompaction(ids)
-
-    async def digest(messages: History, model: ModelFacts) -> Sequence[AnyEdit]:
-        return await reactive(messages, None, model)
-
-    return Pipeline({"autocompact": Autocompact(Compaction(ids, nothing), digest)})
-
-
-def is_summary(request: ModelRequest) -> bool:
-    return request.source.name == "compact"
 
 
 class Talk:

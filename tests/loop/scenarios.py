@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import anyio.lowlevel
 from msgspec.structs import replace
+from tests.context.compactions import SUMMARY, compacting_scene
 from tests.loop.failing import GONE, OVERLOADED, WRONG_KEY
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_collapse_drain import Staged
@@ -163,6 +164,10 @@ def too_long_to_ask() -> Scene:
     return scene(before=before, config=replace(CONFIG, auto_compact=False))
 
 
+def compacted(rounds: int, *summaries: Turn) -> Scene:
+    return replace(compacting_scene(rounds, *summaries), config=CONFIG, clock=ShortWaits())
+
+
 def new_key() -> Scene:
     async def refresh() -> bool:
         await anyio.lowlevel.checkpoint()
@@ -199,6 +204,7 @@ REASONS: dict[str, Callable[[], Scene]] = {
     "image_error": lambda: scene(Fails(MEDIA_REFUSED), before=[IMAGE]),
     "budget_exhausted": out_of_budget,
     "malformed_tool_use_exhausted": malformed,
+    "rapid_refill_breaker": lambda: compacted(5, SUMMARY),
 }
 
 WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
@@ -220,6 +226,11 @@ WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
     "another model goes on with a part": lambda: writing_part(GONE),
     "a new key": new_key,
     "a parameter that is given up": lambda: scene(Fails(CHANGED), Fails(OVERLOADED), Reply(say("here"))),
+    "a summary before the call": lambda: compacted(0, SUMMARY),
+    "a summary that is asked for again": lambda: compacted(
+        0, Reply(call("Look", "no")), Fails(TOO_LONG), SUMMARY
+    ),
+    "no summary": lambda: compacted(0, Reply(say("no"))),
     "an output that fits": lambda: scene(Fails(TOO_MUCH), Reply(say("short"))),
 }
 

@@ -13,6 +13,7 @@ from ostinato.loop.deps import (
     NO_PROMPTS,
     Deps,
     DrainCollapsed,
+    PrepareContext,
     PromptSource,
     QueryParams,
     ResolveMentions,
@@ -77,6 +78,7 @@ class Scene(msgspec.Struct):
     refresh_auth: RefreshAuth | None = None
     refresh_others: RefreshAuth | None = None
     budget: Budget = NO_BUDGET
+    prepare_context: PrepareContext | None = None
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None
@@ -116,6 +118,7 @@ class Scene(msgspec.Struct):
             queue=self.queue,
             mentions=self.mentions,
             budget=self.budget,
+            prepare_context=self.prepare_context,
             after_tool=self.after_tool,
             stop_hooks=self.stop_hooks,
             stop_failure_hooks=self.stop_failure_hooks,

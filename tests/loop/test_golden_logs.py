@@ -18,7 +18,7 @@ from ostinato.testing import log_lines, transitions
 
 GOLDEN = Path(__file__).with_name("golden")
 
-NO_MECHANISM = frozenset({"rapid_refill_breaker", "structured_output_retry_exhausted", "tool_deferred"})
+NO_MECHANISM = frozenset({"structured_output_retry_exhausted", "tool_deferred"})
 """Declared for clients of the field; nothing ends a query so yet. What does must bring its scenario."""
 
 IN_ANY_ORDER = frozenset({"a look and a write", "a part that stays", "another model goes on with a part"})

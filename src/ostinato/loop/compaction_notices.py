@@ -7,7 +7,8 @@ from ostinato.ports import Ids
 from ostinato.records import Boundary
 
 COMPACTED: Final = "The conversation had become long; its earlier part is now a summary. /context shows it, and what can be undone."
-FAILED: Final = "The conversation could not be summarised: {why}. It goes on as it is."
+FAILED: Final = "The conversation could not be summarised: {why}."
+GOES_ON: Final = " It goes on as it is."
 
 
 def boundary_notice(boundary: Boundary, ids: Ids, text: str = COMPACTED) -> SystemMessage:
@@ -17,5 +18,7 @@ def boundary_notice(boundary: Boundary, ids: Ids, text: str = COMPACTED) -> Syst
     return notice_message(ids.uuid(), "compact_boundary", text, data=data)
 
 
-def failed_notice(why: str, ids: Ids) -> SystemMessage:
-    return notice_message(ids.uuid(), "compact_failed", FAILED.format(why=why), level="warning")
+def failed_notice(why: str, ids: Ids, *, goes_on: bool) -> SystemMessage:
+    """`goes_on`: nothing else has shortened it either."""
+    text = FAILED.format(why=why) + (GOES_ON if goes_on else "")
+    return notice_message(ids.uuid(), "compact_failed", text, level="warning")

@@ -60,8 +60,9 @@ async def _shortened(
     abort = state.tool_use_context.abort
     edits = await unless_aborted(abort, lambda: prepare(state.messages, facts), otherwise=())
     ledger.edit(*edits)
-    told = [boundary_notice(edit, deps.ids) for edit in edits if isinstance(edit, Boundary)]
-    told += [failed_notice(message, deps.ids) for message in failures]
+    boundaries = [edit for edit in edits if isinstance(edit, Boundary)]
+    told = [failed_notice(message, deps.ids, goes_on=not boundaries) for message in failures]
+    told += [boundary_notice(boundary, deps.ids) for boundary in boundaries]
     await ledger.record_then_emit(*((notice, SystemEvent(notice)) for notice in told))
     written = ledger.taken()
     if not written:

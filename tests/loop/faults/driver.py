@@ -28,7 +28,7 @@ from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, Message, ToolResult, UserMessage
 from ostinato.normalise.normaliser import Normaliser
 from ostinato.ports import Allowed, Denied, ModelFacts, ModelRequest, PermissionQuery, Permissions
-from ostinato.records import AnyEdit, Ended, Record, ToolFinished, ToolStarted
+from ostinato.records import AnyEdit, Boundary, Ended, Fold, Record, Snip, ToolFinished, ToolStarted
 from ostinato.stop_hooks import StopDecision, StopHook, Stopping
 from ostinato.testing import SCRIPTED_FACTS, MemoryJournal, say
 from ostinato.tool_hooks import AfterTool, AfterToolDecision, ToolRan
@@ -190,6 +190,13 @@ class Played:
     events: list[Event]
 
     @property
+    def said(self) -> list[Message]:
+        """The conversation as if nothing had been shortened: what a summary stands for stays on the screen."""
+        before = self.scene.params().messages.view()
+        kept = [one for one in self.journal.records if not isinstance(one, Boundary | Fold | Snip)]
+        return History.fold([*before, *kept]).view()
+
+    @property
     def ends(self) -> list[Terminal]:
         return [event for event in self.events if isinstance(event, Terminal)]
 
@@ -232,8 +239,8 @@ def check(played: Played) -> None:
     view = played.scene.written.view()
     if not played.striker.has_broken_disk:
         is_sound(view)
-        is_shown_as_it_is(played, view)
-    no_effect_twice(played, view)
+        is_shown_as_it_is(played, played.said)
+    no_effect_twice(played, played.said)
 
 
 def is_sound(view: list[Message]) -> None:
@@ -255,7 +262,7 @@ def is_sound(view: list[Message]) -> None:
 
 
 def is_shown_as_it_is(played: Played, view: list[Message]) -> None:
-    """What was shown and is gone from the view has its tombstone, and nothing else has. A refused reply alone stays on the screen."""
+    """What was shown and is gone from the conversation has its tombstone, and nothing else has. A refused reply alone stays on the screen."""
     shown = {e.message.uuid for e in played.events if isinstance(e, AssistantEvent | UserEvent)}
     buried = [event.uuid for event in played.events if isinstance(event, Tombstone)]
     assert len(buried) == len(set(buried))
