@@ -3,14 +3,22 @@
 from collections.abc import Iterable
 
 import pytest
-from tests.cli.events import denial, ended, ran, refused, reply
+from tests.cli.events import MODEL, denial, ended, ran, refused, reply
 
 from ostinato.cli.json_output import JsonOutput
 from ostinato.cli.live import LiveView
 from ostinato.cli.shown import Renderer
 from ostinato.cli.text_output import TextOutput
 from ostinato.errors import ModelError
-from ostinato.events import AssistantEvent, Event, StreamEvent, SystemEvent, TextDelta, Tombstone
+from ostinato.events import (
+    AssistantEvent,
+    Event,
+    RequestStart,
+    StreamEvent,
+    SystemEvent,
+    TextDelta,
+    Tombstone,
+)
 from ostinato.loop.attempt_notices import retry_notice
 from ostinato.messages import api_error_message, notice_message
 from ostinato.testing import call, say, think
@@ -195,3 +203,10 @@ def test_a_sequence_split_over_deltas_never_reaches_the_screen(piece_end: int):
 def test_a_withdrawn_reply_is_said_to_be():
     events = [*reply(1, say("half")), Tombstone("msg_1/0"), *reply(2, say("whole")), ended()]
     assert play(live(), events)[0].splitlines()[1].startswith("(the reply above")
+
+
+def test_a_reply_of_which_nothing_stands_there_is_not_called_withdrawn():
+    events = [*reply(1, say("whole")), RequestStart(MODEL, 1), Tombstone("msg_2/0"), ended()]
+    assert "withdrawn" not in play(live(), events)[0]
+    several = [*reply(1, say("half")), Tombstone("msg_1/0"), Tombstone("msg_1/1"), ended()]
+    assert play(live(), several)[0].count("withdrawn") == 1

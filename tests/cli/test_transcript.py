@@ -15,6 +15,8 @@ from ostinato.events import (
     AttachmentEvent,
     BlockStart,
     Event,
+    RequestStart,
+    ResponseUsage,
     StreamEvent,
     SystemEvent,
     TextDelta,
@@ -29,6 +31,7 @@ from ostinato.messages import (
     SystemMessage,
     Text,
     ToolResult,
+    Usage,
     assistant_fragment,
     attachment_message,
     tool_result_message,
@@ -198,3 +201,75 @@ def test_what_a_person_sent_stands_there_in_short_where_it_is_a_whole_file():
     assert text.startswith("\n> line 0\n  line 1\n")
     assert "more lines\n" in text
     assert transcript(has_colour=False).prompt("a\nb") == "\n> a\n  b\n"
+
+
+# ------------------------------------------------------------------ a reply that is withdrawn, or gone on with
+
+
+def asked() -> Event:
+    return RequestStart(MODEL, 1)
+
+
+def stopped(reason: str) -> Event:
+    return ResponseUsage("m", MODEL, Usage(), reason)
+
+
+def text_block(*texts: str) -> list[Event]:
+    whole = assistant_fragment("a", "m", MODEL, Text("".join(texts)))
+    return [*deltas(*texts), AssistantEvent(whole)]
+
+
+def test_what_nobody_saw_is_not_called_withdrawn():
+    thought = StreamEvent(BlockStart(0, "thinking"))
+    assert WITHDRAWN not in shown(*text_block("answer"), asked(), thought, Tombstone("a"))
+    assert WITHDRAWN not in shown(asked(), Tombstone("a"), *reply(2, say("whole")))
+
+
+def test_a_reply_in_several_messages_is_called_withdrawn_once():
+    screen = shown(asked(), *text_block("one"), *text_block("two"), *[Tombstone(uuid) for uuid in "abc"])
+    assert screen.count(WITHDRAWN) == 1
+    assert screen.index("two") < screen.index(WITHDRAWN)
+
+
+def test_calls_of_a_withdrawn_reply_are_listed_no_more():
+    one = call("Glob", "t1", pattern="*")
+    start, end, result = ran(one, "a.py")
+    wanted = AssistantEvent(assistant_fragment("b", "m", MODEL, call("Look", "t2")))
+    over = ended("model_error", error="gone")
+    for events in ((wanted, start, Tombstone("b"), end), (wanted, start, end, Tombstone("b"))):
+        assert "Glob" not in shown(asked(), *events, ToolEnd("t2", "Look", "cancelled", 0), over)
+    again = (start, end, result)
+    assert shown(asked(), start, Tombstone("b"), end, asked(), *again, over).count("Glob") == 1
+
+
+CODE = "```py\nx = 12\n```"
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "pause_turn", "model_context_window_exceeded"])
+@pytest.mark.parametrize("cut", range(1, len(CODE)))
+def test_a_text_that_goes_on_after_a_cut_is_drawn_as_one(cut: int, reason: str):
+    thought = StreamEvent(BlockStart(0, "thinking"))
+    meant = shown(*text_block(f"look\n{CODE}\nend"), stopped("end_turn"), ended())
+    parts = [text_block(f"look\n{CODE[:cut]}"), text_block(f"{CODE[cut:]}\nend")]
+    screen = shown(
+        asked(), *parts[0], stopped(reason), asked(), thought, *parts[1], stopped("end_turn"), ended()
+    )
+    assert screen.split() == meant.split()
+    if not CODE[:cut].endswith("\n"):
+        assert screen == meant
+
+
+def test_a_cut_text_that_nothing_goes_on_with_is_shown():
+    for end in (ended(), Tombstone("a"), SystemEvent(SystemMessage("s", "note", "told"))):
+        assert "half a sen" in shown(*text_block("half a sen"), stopped("max_tokens"), end)
+    calls = [
+        StreamEvent(BlockStart(0, "tool_use", "t1", "Bash")),
+        *ran(call("Bash", "t1", command="ls"), "x"),
+    ]
+    screen = shown(*text_block("half a sen"), stopped("max_tokens"), asked(), *calls)
+    assert screen.index("half a sen") < screen.index("Bash")
+
+
+def test_a_text_is_finished_when_its_reply_is():
+    assert shown(*text_block("one"), stopped("end_turn")) == "\none\n"
+    assert shown(*text_block("one"), stopped("")) == "\none\n"

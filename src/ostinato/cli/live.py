@@ -15,6 +15,7 @@ from ostinato.events import (
     AssistantEvent,
     BlockStart,
     Event,
+    RequestStart,
     StreamEvent,
     SystemEvent,
     Terminal,
@@ -34,6 +35,9 @@ _GREEN: Final = "\x1b[32m"
 _CYAN: Final = "\x1b[36m"
 
 
+WITHDRAWN: Final = "(the reply above is withdrawn)\n"
+
+
 class LiveView:
     """Implements `Renderer`."""
 
@@ -47,12 +51,15 @@ class LiveView:
         self._text = TerminalText()
         self._streamed_characters = 0
         self._is_at_line_start = True
+        self._is_reply_shown = False
 
     def begin(self) -> Shown:
         return NOTHING
 
     def show(self, event: Event) -> Shown:
         self._answer.take(event)
+        if isinstance(event, RequestStart):
+            self._is_reply_shown = False
         if isinstance(event, Terminal):
             out = self._on_own_line(self._styled(_DIM, self._cost(event)))
             return Shown(out.encode("utf-8", "replace"), ending_text(event, self._answer, self._resume_hint))
@@ -71,6 +78,7 @@ class LiveView:
             case AssistantEvent(message) if not message.is_error:
                 return self._whole(message)
             case ToolStart() | ToolEnd():
+                self._is_reply_shown = True
                 is_bad = isinstance(event, ToolEnd) and event.outcome != "ok"
                 return self._on_own_line(self._styled(_RED if is_bad else _CYAN, line))
             case UserEvent(message):
@@ -78,7 +86,8 @@ class LiveView:
             case SystemEvent(message):
                 return self._on_own_line(self._styled(_DIM, f"{terminal_text(message.text)}\n"))
             case Tombstone():
-                return self._on_own_line(self._styled(_DIM, "(the reply above broke off and is withdrawn)\n"))
+                is_shown, self._is_reply_shown = self._is_reply_shown, False
+                return self._on_own_line(self._styled(_DIM, WITHDRAWN if is_shown else ""))
             case _:
                 return ""
 
@@ -93,6 +102,7 @@ class LiveView:
 
     def _spoken(self, text: str) -> str:
         if text:
+            self._is_reply_shown = True
             self._is_at_line_start = text.endswith("\n")
         return text
 

@@ -47,9 +47,11 @@ class RunningTools:
         self._monotonic_s = monotonic_s
         self._running: dict[str, _Running] = {}
         self._labels: dict[str, str] = {}
+        self._withdrawn: set[str] = set()
 
     def called(self, calls: Sequence[ToolUse]) -> None:
         """What calls are about, also of those that never start."""
+        self._withdrawn -= {call.id for call in calls}
         self._labels |= {call.id: described(call, _TARGET_CHARACTERS) for call in calls}
 
     def start(self, event: ToolStart) -> None:
@@ -69,10 +71,18 @@ class RunningTools:
             running.last_line = one_line(spoken[-1], _TARGET_CHARACTERS)
 
     def end(self, event: ToolEnd) -> None:
+        if event.tool_use_id in self._withdrawn:
+            return
         running = self._running.get(event.tool_use_id)
         if running is None:
             running = self._begin(event.tool_use_id, event.name)
         running.end = event
+
+    def withdraw(self) -> None:
+        """The reply that asked for what is listed now counts no more: neither does its end, which may still come."""
+        self._withdrawn |= {*self._running, *self._labels}
+        self._running.clear()
+        self._labels.clear()
 
     def _begin(self, tool_use_id: str, name: str) -> _Running:
         label = self._labels.pop(tool_use_id, one_line(name, _TARGET_CHARACTERS))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ostinato.cli.ending import ending_text
 from ostinato.cli.folded import folded
+from ostinato.cli.live import WITHDRAWN
 from ostinato.cli.markdown_layout import MarkdownLayout
 from ostinato.cli.markdown_pieces import MarkdownPieces, Piece
 from ostinato.cli.running_tools import RunningTools
@@ -21,6 +22,8 @@ from ostinato.events import (
     AttachmentEvent,
     BlockStart,
     Event,
+    RequestStart,
+    ResponseUsage,
     Result,
     StreamEvent,
     SystemEvent,
@@ -34,14 +37,15 @@ from ostinato.events import (
 )
 from ostinato.messages import AssistantMessage, QueuedCommand, SystemMessage
 
-WITHDRAWN: Final = "(the reply above broke off and is withdrawn)\n"
-
 _MAX_TAIL_SCREENS: Final = 2
 """Of an unfinished block, so many times what fits is laid out over and over; the whole is when it is complete."""
 
 _PROMPT_HEAD: Final = 30
 _PROMPT_TAIL: Final = 10
 """Lines of what a person sent; a paste may be a whole file."""
+
+_CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
+"""A reply that stopped so may be gone on with, in the middle of a line or a block of code."""
 
 _INTERRUPTED: Final = frozenset({"aborted_streaming", "aborted_tools"})
 
@@ -78,13 +82,16 @@ class Transcript:
     def take(self, event: Event) -> str:
         self._answer.take(event)
         match event:
-            case StreamEvent(BlockStart()):
-                return self._block_begins()
+            case StreamEvent(BlockStart(block_type=block_type)):
+                return self._block_begins(block_type)
             case StreamEvent(TextDelta(text=text)):
                 self._has_streamed = True
                 return self._pieces_shown(self._pieces.feed(self._safe.feed(text)))
             case AssistantEvent(message) if not message.is_error:
                 return self._whole(message)
+            case ResponseUsage(stop_reason=reason):
+                self._goes_on = reason in _CUT and self._is_in_text
+                return "" if self._goes_on else self._text_ends()
             case ToolStart():
                 self._tools.start(event)
             case ToolOutput():
@@ -118,12 +125,14 @@ class Transcript:
         self._answer = Answer()
         self._started_s = self._monotonic_s()
         self._held_lines = ""
+        self._is_reply_shown = False
         self._block_is_new()
 
     def _block_is_new(self) -> None:
         self._safe = TerminalText()
         self._pieces = MarkdownPieces()
         self._has_streamed = False
+        self._goes_on = False  # the reply was cut in this text: the next one goes on with it
 
     @property
     def _is_in_text(self) -> bool:
@@ -134,8 +143,12 @@ class Transcript:
         match event:
             case SystemEvent(message):
                 return self._text_ends() + self._system(message)
+            case RequestStart():
+                ended = "" if self._goes_on else self._text_ends()
+                self._is_reply_shown = False
+                return ended
             case Tombstone():
-                return self._text_ends() + self.passing(WITHDRAWN)
+                return self._withdrawn()
             case AttachmentEvent(message):
                 attachment = message.attachment
                 is_typed = isinstance(attachment, QueuedCommand)
@@ -147,6 +160,13 @@ class Transcript:
             case _:
                 return ""
 
+    def _withdrawn(self) -> str:
+        """Said once for all messages of a reply, and only where something of it stands here; nothing more is said of its calls."""
+        ended = self._text_ends()
+        self._tools.withdraw()
+        is_shown, self._is_reply_shown = self._is_reply_shown, False
+        return ended + self.passing(WITHDRAWN) if is_shown else ended
+
     def _system(self, message: SystemMessage) -> str:
         """What a command answered is shown as it is, everything else in passing."""
         text = terminal_text(message.text).rstrip("\n") + "\n"
@@ -157,16 +177,23 @@ class Transcript:
         lines = [f"> {first}", *(f"  {line}" for line in rest)]
         return self._lines("", "".join(self._paint(BOLD, f"{line}\n") for line in lines))
 
-    def _block_begins(self) -> str:
+    def _block_begins(self, block_type: str) -> str:
+        if self._goes_on and block_type != "tool_use":
+            self._goes_on = block_type != "text"  # what is thought before is not shown
+            return ""
         ended = self._text_ends()
         self._block_is_new()
         return ended
 
     def _whole(self, message: AssistantMessage) -> str:
-        """The end of a block: a text that did not stream is shown now."""
+        """The end of a block: a text that did not stream is shown now, and the end of one that did when it is known whether its
+        reply was cut there."""
         self._tools.called(message.tool_uses)
+        has_streamed, self._has_streamed = self._has_streamed, False
+        if self._goes_on or (message.text and has_streamed):
+            return ""
         fed = ""
-        if message.text and not self._has_streamed:
+        if message.text:
             fed = self._pieces_shown(self._pieces.feed(terminal_text(message.text)))
         return fed + self._text_ends()
 
@@ -178,12 +205,14 @@ class Transcript:
 
     def _held(self) -> str:
         held, self._held_lines = self._held_lines, ""
+        self._is_reply_shown = self._is_reply_shown or bool(held)
         return self._lines("tools", held) if held else ""
 
     def _pieces_shown(self, pieces: list[Piece]) -> str:
         shown: list[str] = []
         for piece in pieces:
             text = self._layout.text(piece, self._columns())
+            self._is_reply_shown = True
             shown.append(f"\n{text}" if piece.has_gap or self._kind != "text" else text)
             self._kind = "text"
         return "".join(shown)
