@@ -106,6 +106,15 @@ async def test_a_long_wait_shows_signs_of_life_that_are_not_stored():
     ]
 
 
+async def test_an_attempt_of_nobody_is_counted_and_not_called_the_last():
+    config = QueryConfig(normalise_strictly=True, is_unattended=True, max_retries=1)
+    played = patient_scene(*[Fails(OVERLOADED)] * 4, Reply(say("here")), config=config)
+    told = notices(await played.play(), "api_retry")
+    assert [notice.data["attempt"] for notice in told if notice.data] == [1, 2, 3, 4]
+    assert all(notice.data["attempt"] <= notice.data["max_retries"] for notice in told if notice.data)
+    assert not any(" of " in notice.text for notice in told)
+
+
 async def test_an_abort_ends_an_endless_wait_at_once():
     played = patient_scene(Fails(limited(1_000.0)), clock=FakeClock(), config=UNATTENDED)
     async with anyio.create_task_group() as tasks:
