@@ -70,6 +70,11 @@ class Workspace(Protocol):
     def cwd(self) -> Path: ...
 
     @property
+    def stored_results(self) -> Path | None:
+        """The folder, resolved, that holds whole results of which the model was shown a part; None if none are kept."""
+        ...
+
+    @property
     def roots(self) -> tuple[Path, ...]:
         """The folders the agent works in, resolved; `cwd` is inside the first."""
         ...

@@ -52,6 +52,10 @@ class ClosingJournal(MemoryJournal):
 
     is_closed = False
 
+    @property
+    def path(self) -> None:
+        return
+
     def close(self) -> None:
         self.is_closed = True
 

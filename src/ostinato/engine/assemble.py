@@ -21,6 +21,7 @@ from ostinato.engine.configuration import (
     in_effect,
     started_with,
 )
+from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
 from ostinato.engine.fallback_models import open_fallbacks
 from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate, is_read_only_shell
@@ -247,6 +248,7 @@ class _Maker:
             mentions=around.mentions,
             budget=self._budget,
             jitter=_jitter,
+            prepare_context=self._pipeline(place, chosen),
             shorten=shortening.overflow,
             strip_media=shortening.media,
             after_tool=tuple(self._options.after_tool_hooks),
@@ -256,6 +258,25 @@ class _Maker:
             refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
         )
         return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
+
+    def _tools_for(self, chosen: ChosenModel) -> tuple[Tool, ...]:
+        ground = self._ground
+        if chosen is ground.chosen:
+            return ground.tools
+        return _tools(self._options, ground.effect.rules, chosen.facts)
+
+    def _pipeline(self, place: Place, chosen: ChosenModel) -> ContextPipeline:
+        sources = ContextSources(
+            place.workspace,
+            place.files,
+            self._tools_for(chosen),
+            self._clock,
+            self._ids,
+            may_read=lambda path: self._gate.may_read(path, place.workspace),
+            whole_path=place.journal.path,
+            auto_compact=self._options.config.auto_compact,
+        )
+        return ContextPipeline(sources)
 
     def facts_of(self, model: str) -> ModelFacts | None:
         from ostinato.providers.catalogue import facts_of, full_name  # ruff: ignore[import-outside-top-level] - only a resumed session asks
@@ -291,11 +312,10 @@ class _Maker:
         system = system_blocks(
             options.system_prompt, options.append_system_prompt, is_short=facts.short_prompt
         )
-        is_first = chosen is ground.chosen
         return Setting(
             session_id=place.session_id,
             model=facts,
-            tools=ground.tools if is_first else _tools(options, ground.effect.rules, facts),
+            tools=self._tools_for(chosen),
             workspace=place.workspace,
             files=place.files,
             settings=ModelSettings(system, context, options.temperature),

@@ -258,6 +258,7 @@ def call_facts(
         writes=writes,
         shell=read_command(command) if isinstance(command, str) else None,
         shell_folder=workspace.shell_folder,
+        stored_results=workspace.stored_results,
     )
     return looked_up(facts)
 

@@ -17,6 +17,11 @@ from ostinato.submissions import QueuedPrompt
 
 
 class SessionJournal(Journal, Protocol):
+    @property
+    def path(self) -> Path | None:
+        """The session's file; None where nothing is kept."""
+        ...
+
     def close(self) -> None:
         """Give the session's file back; nothing more is written."""
         ...

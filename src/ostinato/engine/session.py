@@ -1,5 +1,6 @@
 """The session of a conversation: a new one, or one that goes on, with an answer to every call that a crash left open."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def spill_folder(root: Path | None, cwd: Path, session: Session) -> Path | None:
     """Where output that is too long for a result is kept whole; None if nothing is kept."""
     if root is None or isinstance(session.journal, MemoryOnly):
         return None
-    return project_folder(root, cwd) / session.session_id / "tool-results"
+    return Path(os.path.realpath(project_folder(root, cwd) / session.session_id / "tool-results"))
 
 
 def opened_history(session: Session, first: Record) -> History:

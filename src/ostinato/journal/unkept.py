@@ -9,6 +9,11 @@ from ostinato.records import Record
 class MemoryOnly:
     """Implements the Journal port by forgetting; the history in memory is all there is."""
 
+    @property
+    def path(self) -> None:
+        """There is no file."""
+        return
+
     def write(self, record: Record) -> None:
         """Accepted and not kept."""
 

@@ -31,6 +31,10 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
         return self.workspace.cwd
 
     @property
+    def stored_results(self) -> Path | None:
+        return self.workspace.stored_results
+
+    @property
     def roots(self) -> tuple[Path, ...]:
         return self.workspace.roots
 

@@ -34,7 +34,7 @@ def only_reads(effect: CommandEffects) -> bool:
 
 
 def reads_inside(effect: CommandEffects, paths: CallPaths) -> bool:
-    return only_reads(effect) and paths.are_inside(effect.reads)
+    return only_reads(effect) and paths.may_all_be_read(effect.reads)
 
 
 def stays_inside(effect: CommandEffects, paths: CallPaths) -> bool:
@@ -112,8 +112,9 @@ def _rules_for_redirections(effect: CommandEffects, allowance: Allowance) -> tup
     found: list[Rule] = []
     for path in effect.redirected:
         is_written = path in effect.writes
-        is_inside = allowance.paths.is_inside(path)
-        if is_inside and (not is_written or allowance.policy.mode == "acceptEdits"):
+        if not is_written and allowance.paths.may_be_read(path):
+            continue
+        if is_written and allowance.paths.is_inside(path) and allowance.policy.mode == "acceptEdits":
             continue
         rule = _path_rule(path, "Edit" if is_written else "Read", allowance)
         if rule is None:
@@ -140,7 +141,7 @@ def _rules_for_reads(effect: CommandEffects, allowance: Allowance) -> tuple[Rule
     """A read-only command may read what `Read` rules allow, as the tool could."""
     if not (effect.is_known and effect.is_read_only):
         return None
-    outside = [path for path in effect.reads if not allowance.paths.is_inside(path)]
+    outside = [path for path in effect.reads if not allowance.paths.may_be_read(path)]
     found = [_path_rule(path, "Read", allowance) for path in outside]
     return None if None in found else tuple(rule for rule in found if rule is not None)
 

@@ -39,6 +39,17 @@ class CallPaths(msgspec.Struct, frozen=True):
             any(target.is_relative_to(root) for root in self.call.roots) for target in targets
         )
 
+    def may_be_read(self, path: Path) -> bool:
+        """Inside, or a result that the model was given already."""
+        stored = self.call.stored_results
+        if self.is_inside(path):
+            return True
+        targets = self.targets(path)
+        return stored is not None and bool(targets) and all(target.is_relative_to(stored) for target in targets)
+
+    def may_all_be_read(self, paths: Iterable[Path]) -> bool:
+        return all(self.may_be_read(path) for path in paths)
+
     def are_inside(self, paths: Iterable[Path]) -> bool:
         return all(self.is_inside(path) for path in paths)
 

@@ -139,7 +139,7 @@ def _without_a_rule(paths: CallPaths, allowance: Allowance) -> Verdict:
     is_trusted = call.tool_name not in NETWORK_TOOLS and not call.tool_name.startswith("mcp__")
     if not (call.is_read_only and is_trusted and not call.writes):
         return _ask("no_rule", "", "default", f"no rule covers this use of `{call.tool_name}`")
-    if paths.are_inside(call.reads):
+    if paths.may_all_be_read(call.reads):
         return Allow(
             DecisionReason("read_only", "read-only tool", "built in", "it only reads, inside the workspace")
         )

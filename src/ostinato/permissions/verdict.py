@@ -26,7 +26,8 @@ class CallFacts(msgspec.Struct, frozen=True):
     missing there counts as unknown. `is_read_only` is the tool's own word and counts only for built-in tools.
     `folders` are those of the paths that are a folder now, `files` those that are something else.
     `repository_problem` says why git, in a folder it may run in, may start a program when it only looks; "" if it
-    does not. `shell_folder` is where a shell text starts if that is not `cwd`, on which rules are anchored.
+    does not. `shell_folder` is where a shell text starts if that is not `cwd`, on which rules are anchored. `stored_results`
+    holds what this conversation's tools gave back: it may be read again like the workspace, and not written.
     """
 
     tool_name: str
@@ -43,6 +44,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     folders: frozenset[Path] = frozenset()
     files: frozenset[Path] = frozenset()
     shell_folder: Path | None = None
+    stored_results: Path | None = None
 
     @property
     def start(self) -> Path:

@@ -37,7 +37,7 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
     """This machine, seen from `cwd`; `roots` are the folders the agent works in (links in them are followed).
 
     `environment` is what children get; by default this process's own without its secrets. `spill_dir` is where output
-    too long for a result is kept whole; without it the rest is lost. `home` is what `~` means, by default that of this process.
+    too long for a result is kept whole, a real path; without it the rest is lost. `home` is what `~` means, by default that of this process.
     `background` holds what runs on beside the conversation, and ends with it; whoever made it closes it. With a `shell`
     the folder of shell commands follows their `cd`; without, each starts in `cwd`.
     """
@@ -49,6 +49,10 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
     home: Path | None = msgspec.field(default_factory=_own_home)
     background: BackgroundProcesses | None = None
     shell: ShellFolder | None = None
+
+    @property
+    def stored_results(self) -> Path | None:
+        return self.spill_dir
 
     @property
     def shell_folder(self) -> Path:

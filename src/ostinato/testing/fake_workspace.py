@@ -44,6 +44,10 @@ class FakeWorkspace:
         return (self._root,)
 
     @property
+    def stored_results(self) -> Path | None:
+        return None
+
+    @property
     def shell_folder(self) -> Path:
         return self._root
 

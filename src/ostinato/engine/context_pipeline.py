@@ -1,0 +1,119 @@
+"""What shortens one conversation, put together when there is something to shorten: most conversations never come to that."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from anyio import to_thread
+from msgspec.structs import replace
+
+from ostinato.context_pass import PassFacts
+from ostinato.engine.seen_files import SeenFiles
+from ostinato.history import History
+from ostinato.messages import Message
+from ostinato.ports import Clock, Ids, ModelFacts, Workspace
+from ostinato.records import AnyEdit
+from ostinato.tool import DEFAULT_MAX_RESULT_CHARACTERS, Tool, find_tool
+
+Stages = Callable[[History, PassFacts], Awaitable[Sequence[AnyEdit]]]
+
+
+class ContextSources(msgspec.Struct, frozen=True):
+    """What the stages need of their conversation. `whole_path`: the session file, None if nothing is kept."""
+
+    workspace: Workspace
+    files: SeenFiles
+    tools: tuple[Tool, ...]
+    clock: Clock
+    ids: Ids
+    may_read: Callable[[Path], bool]
+    whole_path: Path | None
+    auto_compact: bool
+
+
+class ContextPipeline:
+    """Implements the loop's `PrepareContext`."""
+
+    def __init__(self, sources: ContextSources) -> None:
+        self._sources = sources
+        self._stages: Stages | None = None
+        self._last_pass: datetime | None = None
+
+    async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
+        if self._stages is None:
+            self._stages = _stages(self._sources)
+        now, before = self._sources.clock.now(), self._last_pass
+        self._last_pass = now
+        idle_s = None if before is None else (now - before).total_seconds()
+        return await self._stages(messages, replace(facts, idle_s=idle_s))
+
+
+def _stages(sources: ContextSources) -> Stages:
+    from ostinato.context.autocompact import Autocompact  # ruff: ignore[import-outside-top-level] - loads with the second pass
+    from ostinato.context.compaction import Compaction  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.microcompact import Microcompact  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.pipeline import Pipeline, StageName  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.reactive import ReactiveCompaction  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.snip import RedundantRounds  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.stage import Stage  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.tool_result_budget import ToolResultBudget  # ruff: ignore[import-outside-top-level] - as above
+
+    new_uuid = sources.ids.uuid
+    reactive = ReactiveCompaction(new_uuid)
+
+    async def digest(messages: History, model: ModelFacts) -> Sequence[AnyEdit]:
+        return await reactive(messages, None, model)
+
+    stages: dict[StageName, Stage] = {
+        "tool_result_budget": ToolResultBudget(
+            new_uuid, partial(_stored, sources.workspace), _limits(sources.tools)
+        ),
+        "snip": RedundantRounds(new_uuid),
+        "microcompact": Microcompact(new_uuid),
+    }
+    if sources.auto_compact:
+        whole = None if sources.whole_path is None else str(sources.whole_path)
+        compaction = Compaction(new_uuid, _restore(sources), whole_path=whole)
+        stages["autocompact"] = Autocompact(compaction, digest)
+    return Pipeline(stages)
+
+
+async def _stored(workspace: Workspace, call_id: str, text: str) -> str | None:
+    from ostinato.journal.stored_results import store_result  # ruff: ignore[import-outside-top-level] - as above
+
+    folder = workspace.stored_results
+    if folder is None:
+        return None
+    path = await to_thread.run_sync(store_result, folder, call_id, text)
+    return None if path is None else str(path)
+
+
+def _limits(tools: tuple[Tool, ...]) -> Callable[[str], int | None]:
+    """Read bounds its results itself: a file of its file would only be read again."""
+
+    def limit_of(name: str) -> int | None:
+        tool = find_tool(tools, name)
+        return (
+            DEFAULT_MAX_RESULT_CHARACTERS
+            if tool is None
+            else None
+            if tool.name == "Read"
+            else tool.max_result_characters
+        )
+
+    return limit_of
+
+
+def _restore(sources: ContextSources) -> Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]:
+    from ostinato.attachments.background_ends import BackgroundEnds  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.attachments.restored_files import RestoredFiles  # ruff: ignore[import-outside-top-level] - as above
+
+    files = RestoredFiles(sources.files, sources.workspace, sources.ids, sources.may_read)
+    tasks = BackgroundEnds(sources.workspace, sources.ids)
+
+    async def restore(kept: Sequence[Message]) -> Sequence[Message]:
+        return (*await files(kept), *tasks.at_once(kept))
+
+    return restore
