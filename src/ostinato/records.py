@@ -39,14 +39,6 @@ class Snip(Edit, frozen=True, tag="snip"):
     marker: UserMessage
 
 
-class Fold(Edit, frozen=True, tag="fold"):
-    """The messages from `first` to `last` are one summary element."""
-
-    first: str
-    last: str
-    summary: UserMessage
-
-
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
     """What every summary after this one must still hold: the prompt that began it all, the user's own words (oldest first), and
     which files were changed and read (oldest first).
@@ -59,6 +51,15 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 NOTHING_CARRIED = Carried()
+
+
+class Fold(Edit, frozen=True, tag="fold"):
+    """The messages from `first` to `last` are one summary element. `carried`: what they held that no later summary may lose."""
+
+    first: str
+    last: str
+    summary: UserMessage
+    carried: Carried = NOTHING_CARRIED
 
 
 class Boundary(Edit, frozen=True, tag="boundary"):

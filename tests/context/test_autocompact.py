@@ -55,7 +55,9 @@ class Query:
         edits = await self._stage(
             history(), replace(facts, compact_failures=self.failures, compact_failed=self.told.append)
         )
-        self.failures = self.failures + 1 if len(self.told) > told else 0 if edits == (DONE.boundary,) else self.failures
+        self.failures = (
+            self.failures + 1 if len(self.told) > told else 0 if edits == (DONE.boundary,) else self.failures
+        )
         return edits
 
 

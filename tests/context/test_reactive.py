@@ -145,3 +145,15 @@ async def test_whatever_was_said_the_result_gains_is_legal_and_keeps_the_newest_
         assert size(after) <= size(before) * (1 - MIN_GAIN)
     wishes = [number for number, (kind, _) in enumerate(plan) if kind == "prompt"]
     assert (f"wish {wishes[-1]} " if wishes else "the wish") in str(after.view())
+
+
+async def test_the_first_wish_and_the_files_outlive_any_number_of_them():
+    of = history(user_prompt("p", "Keep the tests."), *round_of(0, 9_000))
+    for turn in range(1, 8):
+        talk = (m for n in range(turn * 100, turn * 100 + 30) for m in round_of(n, 2_500))
+        of = of.extend([user_prompt(f"p{turn}", f"Wish {turn}. " + "w" * 900), *talk])
+        of, edits = await shortened(of)
+        boundary = next(edit for edit in edits if isinstance(edit, Boundary))
+        assert boundary.carried.first_prompt == "Keep the tests."
+        assert "Keep the tests." in str(boundary.summary)
+    assert "f705" in boundary.carried.read

@@ -11,8 +11,7 @@ from ostinato.context.digest import cut, deeds_of, users_words
 from ostinato.history import History
 from ostinato.messages import Message
 from ostinato.normalise.token_estimate import text_tokens
-from ostinato.ports import ModelFacts
-from ostinato.records import NOTHING_CARRIED, Boundary, Carried
+from ostinato.records import NOTHING_CARRIED, Boundary, Carried, Fold
 
 MAX_WORDS_TOKENS: Final = 20_000
 """Of the user's own words, newest first (semantics §24.12)."""
@@ -28,22 +27,37 @@ CHARACTERS_A_TOKEN: Final = 2
 
 
 def carried_before(messages: History) -> Carried:
-    """What the newest boundary in force carried; nothing if there was none."""
-    summaries = {message.uuid for message in messages}
+    """What the newest boundary in force carried, and the folds since; nothing if there was none."""
+    shown = {message.uuid for message in messages}
+    since: list[Carried] = []
     for record in reversed(messages.log()):
-        if isinstance(record, Boundary) and record.summary.uuid in summaries:
-            return record.carried
-    return NOTHING_CARRIED
+        if isinstance(record, Boundary) and record.summary.uuid in shown:
+            return _joined((record.carried, *reversed(since)))
+        if isinstance(record, Fold) and record.summary.uuid in shown:
+            since.append(record.carried)
+    return _joined(tuple(reversed(since)))
 
 
-def carried_on(before: Carried, gone: Sequence[Message], model: ModelFacts) -> Carried:
-    """What is carried once these messages are no longer in the view."""
+def _joined(parts: Sequence[Carried]) -> Carried:
+    """Oldest first."""
+    if not parts:
+        return NOTHING_CARRIED
+    return Carried(
+        next((part.first_prompt for part in parts if part.first_prompt), ""),
+        tuple(said for part in parts for said in part.words),
+        _newest(path for part in parts for path in part.changed),
+        _newest(path for part in parts for path in part.read),
+    )
+
+
+def carried_on(before: Carried, gone: Sequence[Message], window_tokens: int) -> Carried:
+    """What is carried once these messages are no longer in the view; its words fit a window of this size."""
     words = [*before.words, *(said for said in map(users_words, gone) if said.strip())]
     first = before.first_prompt or (words[0] if words else "")
     deeds = deeds_of(gone)
     changed = _newest((*before.changed, *deeds.changed))
     read = tuple(path for path in _newest((*before.read, *deeds.read)) if path not in changed)
-    room = int(min(MAX_WORDS_TOKENS, WORDS_SHARE * model.context_window))
+    room = int(min(MAX_WORDS_TOKENS, WORDS_SHARE * window_tokens))
     return Carried(_shortened(first, int(room * FIRST_PROMPT_SHARE)), _fitting(words, room), changed, read)
 
 

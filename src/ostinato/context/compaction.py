@@ -91,7 +91,7 @@ class Compaction:
         text = await _summary(view, summary_request(instructions), facts.summarise)
         if isinstance(text, NotCompacted):
             return text
-        carried = carried_on(carried_before(messages), view[:start], model)
+        carried = carried_on(carried_before(messages), view[:start], model.context_window)
         summary = self._message(text, carried_text(carried), is_alone=trigger != "manual")
         before = sum(map(message_tokens, view))
         kept = view[start:]

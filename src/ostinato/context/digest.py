@@ -17,6 +17,7 @@ from ostinato.messages import (
     ToolUse,
     UserMessage,
 )
+from ostinato.records import NOTHING_CARRIED, Carried
 
 HEAD: Final = (
     "The conversation had become too long for the model. Its earlier part is replaced by this account, which a program made; it "
@@ -42,13 +43,20 @@ class Deeds(msgspec.Struct):
     others: dict[str, int] = msgspec.field(default_factory=dict[str, int])
 
 
-def digest_text(messages: Sequence[Message], max_characters: int) -> str:
-    """At most so many characters, whatever the messages hold. Half of them are the user's: the newest words are kept whole."""
-    words = _users_words(messages, max_characters // 2)
-    deeds = deeds_of(messages)
+def digest_text(messages: Sequence[Message], max_characters: int, before: Carried = NOTHING_CARRIED) -> str:
+    """At most so many characters, whatever the messages hold. Half of them are the user's: the first prompt and the newest words are
+    kept whole as far as they fit. `before`: what earlier summaries carried.
+    """
+    spoken = [said for said in (*before.words, *map(users_words, messages)) if said.strip()]
+    first = before.first_prompt or (spoken[0] if spoken else "")
+    words = _users_words(spoken, max_characters // 2)
+    deeds = deeds_of(messages, before)
     said = _last_said(messages)
-    parts = [HEAD, *_listed("Earlier account:", _earlier(messages, max_characters // 4))]
+    parts = [HEAD]
+    if first not in words:
+        parts += _listed("What the user asked first:", cut(first, max_characters // 8))
     parts += _listed("What the user said, oldest first:", *words)
+    parts += _listed("Earlier account:", _earlier(messages, max_characters // 4))
     parts += _listed("Files that were changed:", *_names(deeds.changed))
     parts += _listed("Files that were read:", *_names(deeds.read))
     parts += _listed("Commands that ran:", *deeds.commands[-MAX_COMMANDS:])
@@ -76,11 +84,10 @@ def users_words(message: Message) -> str:
     return ""
 
 
-def _users_words(messages: Sequence[Message], max_characters: int) -> list[str]:
+def _users_words(said: Sequence[str], max_characters: int) -> list[str]:
     """Newest first until the room is used up, then turned round; one that does not fit is cut, the others are counted."""
     kept: list[str] = []
     room = max_characters
-    said = [words for words in map(users_words, messages) if words.strip()]
     for words in reversed(said):
         if room <= 0:
             kept.append(f"({len(said) - len(kept)} earlier messages are left out)")
@@ -99,7 +106,7 @@ def _earlier(messages: Sequence[Message], max_characters: int) -> str:
     return cut("\n\n".join(texts).removeprefix(HEAD).strip(), max_characters)
 
 
-def deeds_of(messages: Sequence[Message]) -> Deeds:
+def deeds_of(messages: Sequence[Message], before: Carried = NOTHING_CARRIED) -> Deeds:
     failed = {
         block.tool_use_id: block.is_error
         for message in messages
@@ -107,7 +114,7 @@ def deeds_of(messages: Sequence[Message]) -> Deeds:
         for block in message.content
         if isinstance(block, ToolResult)
     }
-    deeds = Deeds()
+    deeds = Deeds(dict.fromkeys(before.read), dict.fromkeys(before.changed))
     for message in messages:
         for call in message.tool_uses if isinstance(message, AssistantMessage) else ():
             _note(call, deeds, is_error=failed.get(call.id, True))

@@ -7,6 +7,7 @@ least a tenth or does nothing.
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ostinato.context.carried import carried_before, carried_on
 from ostinato.context.digest import cut, digest_text, users_words
 from ostinato.errors import ModelError
 from ostinato.history import History
@@ -46,19 +47,30 @@ class ReactiveCompaction:
         before = sum(map(message_tokens, view))
         fitting = min(before, _window(before, error, model))
         start = kept_start(view, int(fitting * TAIL_SHARE))
-        edits = [*self._boundary(view, start, fitting, before), *self._results_cut(view[start:], fitting)]
+        edits = [*self._boundary(messages, start, fitting, before), *self._results_cut(view[start:], fitting)]
         after = sum(map(message_tokens, messages.extend(edits)))
         return edits if after <= before * (1 - MIN_GAIN) else ()
 
-    def _boundary(self, view: Sequence[Message], start: int, fitting: int, before: int) -> list[AnyEdit]:
+    def _boundary(self, messages: History, start: int, fitting: int, before: int) -> list[AnyEdit]:
         if start == 0:
             return []
+        view = messages.view()
+        gone, known = view[:start], carried_before(messages)
         room = max(MIN_DIGEST_CHARACTERS, int(fitting * DIGEST_SHARE * CHARACTERS_A_TOKEN))
-        summary = UserMessage(
-            self._new_uuid(), (Text(digest_text(view[:start], room)),), is_meta=True, origin="summary"
-        )
+        text = Text(digest_text(gone, room, known))
+        summary = UserMessage(self._new_uuid(), (text,), is_meta=True, origin="summary")
         kept_from = view[start].uuid if start < len(view) else ""
-        return [Boundary(self._new_uuid(), summary, kept_from, trigger="reactive", pre_tokens=before)]
+        carried = carried_on(known, gone, fitting)
+        return [
+            Boundary(
+                self._new_uuid(),
+                summary,
+                kept_from,
+                trigger="reactive",
+                pre_tokens=before,
+                carried=carried,
+            )
+        ]
 
     def _results_cut(self, kept: Sequence[Message], fitting: int) -> list[AnyEdit]:
         """Long results of the newest rounds, when these alone are too much."""
