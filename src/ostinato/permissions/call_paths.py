@@ -45,7 +45,9 @@ class CallPaths(msgspec.Struct, frozen=True):
         if self.is_inside(path):
             return True
         targets = self.targets(path)
-        return stored is not None and bool(targets) and all(target.is_relative_to(stored) for target in targets)
+        return (
+            stored is not None and bool(targets) and all(target.is_relative_to(stored) for target in targets)
+        )
 
     def may_all_be_read(self, paths: Iterable[Path]) -> bool:
         return all(self.may_be_read(path) for path in paths)
