@@ -18,6 +18,7 @@ from ostinato.ports import (
     Workspace,
 )
 from ostinato.records import Continued, Record
+from ostinato.repetition import DEFAULT_LIMITS, NO_REPEATS, GuardLimits, GuardMode, Repeats
 from ostinato.tool import Tool
 
 ContinueReason = Literal[
@@ -46,6 +47,7 @@ class QueryConfig(msgspec.Struct, frozen=True):
     `tool_hook_timeout_s`: the same for all tool hooks of one reply together.
     `auto_compact`: the conversation is shortened by itself when it does not fit; off, a query ends before it would not
     (`blocking_limit`).
+    `loop_guard`, `guard_limits`: what happens when the model goes round in circles, and from where on (docs/loop-guards.md).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
 
@@ -58,6 +60,8 @@ class QueryConfig(msgspec.Struct, frozen=True):
     stop_hook_timeout_s: float = 600.0
     tool_hook_timeout_s: float = 600.0
     auto_compact: bool = True
+    loop_guard: GuardMode = "stop"
+    guard_limits: GuardLimits = DEFAULT_LIMITS
     normalise_strictly: bool = False
 
 
@@ -124,6 +128,7 @@ class Bounds(msgspec.Struct, frozen=True):
     incomplete: int = 0
     failing: Failing = NO_FAILURES
     token_target: TokenTarget | None = None
+    repeats: Repeats = NO_REPEATS
 
 
 class State(msgspec.Struct, frozen=True):
@@ -175,10 +180,13 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Truncated(Recorded, frozen=True):
-    """The reply hit its output limit, which was this many tokens. `is_shortened`: less than wanted, for want of money."""
+    """The reply hit its output limit, which was this many tokens. `is_shortened`: less than wanted, for want of money or of room in
+    the window. `is_window_full`: it was the window's limit, and no output limit of ours.
+    """
 
     max_output_tokens: int = 0
     is_shortened: bool = False
+    is_window_full: bool = False
 
 
 class UsedTools(Recorded, frozen=True):

@@ -2,14 +2,17 @@
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.loop.failing import OVERLOADED, patient_scene
 from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, RequestStart, SystemEvent, Tombstone, UserEvent
+from ostinato.loop.budget import MIN_OUTPUT_TOKENS
 from ostinato.loop.retry_policy import (
     LONGEST_WISH_S,
     MARGIN_TOKENS,
+    fitting,
     in_one_piece,
     shortened,
     wait_before_retry_s,
@@ -18,6 +21,7 @@ from ostinato.messages import AssistantMessage, ToolResult, Usage, UserMessage
 from ostinato.ports import ModelRequest, QuerySource
 from ostinato.records import Attempt
 from ostinato.testing import (
+    SCRIPTED_FACTS,
     Cut,
     Fails,
     FakeClock,
@@ -210,6 +214,49 @@ async def test_a_reply_cut_at_the_lowered_limit_is_not_said_again_with_a_higher_
     played = patient_scene(Fails(overflow(output=4_096)), cut, Reply(say("b")))
     await played.play()
     assert transitions(played.terminal) == ("max_output_tokens_recovery",)
+
+
+async def test_a_reply_is_never_asked_for_that_the_window_has_no_room_for():
+    small = replace(SCRIPTED_FACTS, context_window=40_000, max_output_tokens=8_000)
+    talk = [
+        *[
+            Reply(call("Look", f"t{n}"), usage=Usage(used, 0))
+            for n, used in enumerate((20_000, 30_000, 34_000, 37_000))
+        ],
+        Reply(say("done")),
+    ]
+    played = Scene(ScriptedModel(*talk, facts=small), [fake_tool("Look")])
+    await played.play()
+    wanted = [request.max_output_tokens for request in played.model.requests]
+    assert wanted[:3] == [8_000] * 3
+    assert 5_800 < wanted[3] < 6_000
+    assert 2_800 < wanted[4] < 3_000
+
+
+async def test_a_reply_cut_for_want_of_room_is_not_said_again_but_gone_on_with():
+    small = replace(SCRIPTED_FACTS, context_window=40_000)
+    cut = Reply(say("a"), stop_reason="max_tokens", usage=Usage(20_000, 10_000))
+    played = Scene(
+        ScriptedModel(Reply(call("Look", "t1"), usage=Usage(20_000, 0)), cut, Reply(say("b")), facts=small)
+    )
+    played.tools = [fake_tool("Look")]
+    await played.play()
+    assert transitions(played.terminal) == ("next_turn", "max_output_tokens_recovery")
+
+
+@pytest.mark.parametrize("input_tokens", [0, 50_000, 100_000])
+def test_a_limit_that_fits_the_window_stays(input_tokens: int):
+    assert fitting(REQUEST, input_tokens, 200_000) is REQUEST
+
+
+@pytest.mark.parametrize("input_tokens", [100_001, 190_000, 199_000, 199_999])
+def test_input_and_output_fit_the_window_as_long_as_an_answer_is_worth_its_input(input_tokens: int):
+    allowed = fitting(REQUEST, input_tokens, 200_000).max_output_tokens
+    assert allowed == max(200_000 - input_tokens - MARGIN_TOKENS, MIN_OUTPUT_TOKENS)
+
+
+def test_what_does_not_seem_to_fit_at_all_is_left_to_its_provider_to_judge():
+    assert fitting(REQUEST, 200_000, 200_000) is REQUEST
 
 
 @pytest.mark.parametrize(

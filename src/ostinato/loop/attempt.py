@@ -40,7 +40,7 @@ from ostinato.loop.ledger import Ledger
 from ostinato.loop.model_call import CallModel
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
-from ostinato.loop.retry_policy import pieces_of
+from ostinato.loop.retry_policy import fitting, pieces_of
 from ostinato.loop.transitions.used_tools import may_go_on_with_part
 from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolUse, Usage, closing_fragment
@@ -51,7 +51,9 @@ from ostinato.state import QueryConfig, State
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The reply is complete; it was allowed this many output tokens. `is_shortened`: the budget allowed less than wanted."""
+    """The reply is complete; it was allowed this many output tokens. `is_shortened`: window or budget allowed less than
+    wanted.
+    """
 
     max_output_tokens: int
     is_shortened: bool = False
@@ -249,13 +251,14 @@ class Attempts:
         return self._deps.call_of(self.state.bounds.fallback_index)
 
     async def _attempt(self, request: ModelRequest) -> AttemptEnd:
-        """One request, once. An abort cancels it at once, wherever it waits. The budget may shorten what the reply may say, or not
-        allow the call.
+        """One request, once. An abort cancels it at once, wherever it waits. Window and budget may shorten what the reply may say;
+        the budget may not allow the call.
         """
         state, reply = self.state, self.reply
         budget, model = self._deps.budget, state.tool_use_context.model
         reply.previous_id = state.messages.open_response_id
         estimate = partial(request_tokens, request, state.messages)
+        request = fitting(request, estimate(), self._deps.fallbacks.windows.believed(model).context_window)
         room = budget.reserve(model, estimate, request.max_output_tokens)
         if isinstance(room, BudgetSpent):
             return Unaffordable(room)

@@ -124,6 +124,17 @@ def in_one_piece(request: ModelRequest) -> ModelRequest:
     return replace(request, wants_stream=False, max_output_tokens=allowed)
 
 
+def fitting(request: ModelRequest, input_tokens: int, window_tokens: int) -> ModelRequest:
+    """The request with an output that the window has room for, as far as is known. One that does not seem to fit at all is left
+    as it is: its provider counts better, and names the sizes.
+    """
+    room = window_tokens - input_tokens
+    if room <= 0 or room >= request.max_output_tokens:
+        return request
+    allowed = max(room - MARGIN_TOKENS, MIN_OUTPUT_TOKENS)
+    return replace(request, max_output_tokens=min(allowed, request.max_output_tokens))
+
+
 def shortened(request: ModelRequest, error: ModelError) -> ModelRequest | None:
     """The request with an output that fits what the refusal says of sizes; None where it does not say, or where that leaves no
     useful answer.

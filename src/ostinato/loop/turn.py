@@ -39,7 +39,8 @@ from ostinato.state import (
     UsedTools,
 )
 
-OUTPUT_LIMIT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
+WINDOW_FULL = "model_context_window_exceeded"
+OUTPUT_LIMIT_REASONS = frozenset({"max_tokens", WINDOW_FULL})
 
 CUT_IN_SILENCE = "`{model}` said nothing to a prompt of {sent:,} tokens; its window is {window:,}"
 CUT_IN_SILENCE_HINT = (
@@ -191,11 +192,15 @@ def _cut_calls(reply: Reply, end: Finished) -> Truncated | None:
     if any(call.invalid_input is None for call in reply.tool_use_blocks):
         return None
     is_cut = reply.stop_reason in OUTPUT_LIMIT_REASONS or reply.usage.output_tokens >= end.max_output_tokens
-    return _truncated(end) if is_cut else None
+    return _truncated(reply, end) if is_cut else None
 
 
-def _truncated(end: Finished) -> Truncated:
-    return Truncated(max_output_tokens=end.max_output_tokens, is_shortened=end.is_shortened)
+def _truncated(reply: Reply, end: Finished) -> Truncated:
+    return Truncated(
+        max_output_tokens=end.max_output_tokens,
+        is_shortened=end.is_shortened,
+        is_window_full=reply.stop_reason == WINDOW_FULL,
+    )
 
 
 def _broken(error: ModelError) -> Outcome:
@@ -213,7 +218,7 @@ def _spoken(reply: Reply, end: Finished, facts: ModelFacts) -> Outcome:
     if is_silent and overflowed_silently(reply.usage, facts):
         return Overflowed(error=_cut_in_silence(reply.usage, facts))
     if reply.stop_reason in OUTPUT_LIMIT_REASONS and not _is_nothing(reply):
-        return _truncated(end)
+        return _truncated(reply, end)
     if reply.stop_reason == "pause_turn":
         return Paused(reply=said)
     if is_silent:

@@ -1,15 +1,20 @@
 """A cut reply is said again with room, then gone on with, three times at most; the caller sees no error unless all of it failed."""
 
+from collections.abc import Sequence
+
+import anyio.lowlevel
 import pytest
 from msgspec.structs import fields, replace
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_used_tools import busy_state
 
+from ostinato.context_pass import PassFacts
 from ostinato.events import AssistantEvent, Tombstone
+from ostinato.history import History
 from ostinato.loop.transitions.step import End, Next
 from ostinato.loop.transitions.truncated import truncated
 from ostinato.messages import AssistantMessage, Text, Usage, UserMessage, assistant_fragment
-from ostinato.records import Continued
+from ostinato.records import AnyEdit, Continued
 from ostinato.state import Bounds, State, Truncated
 from ostinato.testing import (
     SCRIPTED_FACTS,
@@ -22,6 +27,7 @@ from ostinato.testing import (
     think,
     transitions,
 )
+from ostinato.window_limits import auto_compact_tokens
 
 SMALL = replace(SCRIPTED_FACTS, max_output_tokens=8_000)
 
@@ -148,6 +154,23 @@ async def test_a_reply_that_used_nothing_was_cut_by_no_limit_and_is_asked_about_
     await scene.play()
     assert transitions(scene.terminal) == ("empty_response_retry",)
     assert limits(scene.model) == [32_000, 32_000]
+
+
+async def test_a_reply_that_the_window_has_cut_is_not_said_again_and_the_context_is_prepared_before_it_goes_on():
+    full = SCRIPTED_FACTS.context_window - 3_000
+    cut_by_window = Reply(say("half"), stop_reason="model_context_window_exceeded", usage=Usage(full, 2_000))
+    used: list[int] = []
+
+    async def prepare(_messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
+        used.append(facts.used_tokens)
+        await anyio.lowlevel.checkpoint()
+        return ()
+
+    scene = Scene(ScriptedModel(cut_by_window, Reply(say("whole"))), prepare_context=prepare)
+    await scene.play()
+    assert transitions(scene.terminal) == ("max_output_tokens_recovery",)
+    (before_the_resume,) = used
+    assert before_the_resume >= auto_compact_tokens(SCRIPTED_FACTS)
 
 
 async def test_what_was_taken_back_is_gone_from_the_journal_too():

@@ -42,13 +42,13 @@ def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: boo
 
 
 def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
-    """The same request with a higher limit; None where that was tried, where there is none, or where the budget has no room for
-    it: a long reply is not thrown away for one that would be cut sooner. What was cut is gone, from the screen too: the whole
+    """The same request with a higher limit; None where that was tried, where there is none, or where window or budget have no
+    room for it: a long reply is not thrown away for one that would be cut sooner. What was cut is gone, from the screen too: the whole
     reply comes again.
     """
     facts = deps.fallbacks.windows.believed(state.tool_use_context.model)
     limit = min(ESCALATED_MAX_OUTPUT_TOKENS, facts.max_output_tokens)
-    has_room = limit > outcome.max_output_tokens and not outcome.is_shortened
+    has_room = limit > outcome.max_output_tokens and not (outcome.is_shortened or outcome.is_window_full)
     if state.max_output_tokens_override is not None or not has_room:
         return None
     if room_left(deps.budget, facts, lambda: _sent_tokens(outcome), limit) != limit:
