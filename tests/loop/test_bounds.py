@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.loop.failing import OVERLOADED
 from tests.loop.scene import STRICT, Scene
 
 from ostinato.errors import ModelError
@@ -61,17 +62,21 @@ TURNS: dict[str, Callable[[int], Turn]] = {
     "empty": lambda n: Reply(),
     "thought": lambda n: Reply(think("hm", signature="s")),
     "paused": lambda n: Reply(say(f"part {n}"), stop_reason="pause_turn"),
+    "paused in thought": lambda n: Reply(think("hm", signature="s"), stop_reason="pause_turn"),
     "refused": lambda n: Reply(say("I"), call("Look", f"t{n}"), stop_reason="refusal"),
     "blocked": lambda n: Cut(
         Reply(say("I"), call("Look", f"t{n}")), after_blocks=2, error=ModelError("no", kind="refused")
     ),
     "cut": lambda n: Reply(say(f"half {n}"), stop_reason="max_tokens"),
+    "cut thought": lambda n: Reply(think("hm", signature="s"), stop_reason="max_tokens"),
+    "window full": lambda n: Reply(say(f"half {n}"), stop_reason="model_context_window_exceeded"),
     "cut call": lambda n: Reply(broken_call("Look", f"t{n}", '{"a'), stop_reason="max_tokens"),
     "too long": lambda n: Fails(ModelError("too long", kind="prompt_too_long", recover="compact")),
     "silently too long": lambda n: Reply(usage=Usage(SCRIPTED_FACTS.context_window + 1, 1)),
     "media": lambda n: Fails(ModelError("image", kind="media_too_large", recover="strip_media")),
     "illegal": lambda n: Fails(ModelError("ids", kind="invalid_history", recover="repair_history")),
     "server": lambda n: Fails(ModelError("oops", kind="server", status=500)),
+    "overloaded": lambda n: Cut(Reply(call("Look", f"t{n}"), say("b")), after_blocks=1, error=OVERLOADED),
     "broken": lambda n: Cut(Reply(say("a"), call("Look", f"t{n}"), say("b")), after_blocks=2),
 }
 

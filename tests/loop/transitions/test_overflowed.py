@@ -204,3 +204,22 @@ async def test_a_compaction_does_not_compact_itself():
     state = long_state()
     inside = replace(state, tool_use_context=replace(state.tool_use_context, source=QuerySource("compact")))
     assert isinstance(await step_of(inside), End)
+
+
+async def test_where_all_is_too_long_for_ever_a_new_prompt_adds_itself_and_nothing_else():
+    def words(request: ModelRequest) -> list[str]:
+        return [block.text for m in request.messages for block in m.content if isinstance(block, Text)]
+
+    scene = compacting(Scene(ScriptedModel.repeating(Fails(TOO_LONG)), before=long_talk()))
+    await scene.play()
+    last = scene.model.requests[-1]
+    for _ in range(3):
+        later = compacting(
+            Scene(ScriptedModel.repeating(Fails(TOO_LONG)), before=scene.view, prompt="and now?")
+        )
+        await later.play()
+        first = later.model.requests[0]
+        assert words(first) == [*words(last), "and now?"]
+        sizes = [sum(map(len, words(request))) for request in later.model.requests]
+        assert sizes == sorted(sizes, reverse=True)
+        scene, last = later, later.model.requests[-1]
