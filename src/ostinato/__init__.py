@@ -4,9 +4,12 @@ The names below are loaded when they are first used, so that importing the packa
 """
 
 import importlib
+import sys
 
 TYPE_CHECKING = False  # importing it from `typing` would double the time of `ostinato --version`
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from ostinato.engine.assemble import open_engine, start_engine
     from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
     from ostinato.engine.query import query, run
@@ -17,8 +20,11 @@ if TYPE_CHECKING:
     from ostinato.providers.deadlines import Deadlines
     from ostinato.stop_hooks import AllowStop, BlockStop, PreventStop, StopFailed, StopHook, Stopping
     from ostinato.tool import Tool, ToolContext, ToolOutcome, build_tool
+    from ostinato.tool_from_function import FunctionTool, tool
     from ostinato.tool_hooks import AfterTool, NoteForModel, StopContinuation, ToolRan
     from ostinato.version import VERSION as __version__
+else:
+    ModuleType = type(sys)
 
 _HOMES = {
     "AfterTool": "tool_hooks",
@@ -28,6 +34,7 @@ _HOMES = {
     "Deadlines": "providers.deadlines",
     "Deny": "engine.options",
     "Event": "events",
+    "FunctionTool": "tool_from_function",
     "ModelCost": "events",
     "ModelError": "errors",
     "NoteForModel": "tool_hooks",
@@ -52,6 +59,7 @@ _HOMES = {
     "query": "engine.query",
     "run": "engine.query",
     "start_engine": "engine.assemble",
+    "tool": "tool_from_function",
 }
 
 __all__ = [
@@ -62,6 +70,7 @@ __all__ = [
     "Deadlines",
     "Deny",
     "Event",
+    "FunctionTool",
     "ModelCost",
     "ModelError",
     "NoteForModel",
@@ -87,6 +96,7 @@ __all__ = [
     "query",
     "run",
     "start_engine",
+    "tool",
 ]
 
 
@@ -103,3 +113,18 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps `ostinato.tool` the decorator, though importing a module of that name would put the module in its place."""
+
+    @property
+    def tool(self) -> object:
+        return __getattr__("tool")
+
+    @tool.setter
+    def tool(self, module: object) -> None:
+        """`from ostinato.tool import …` finds the module without this."""
+
+
+sys.modules[__name__].__class__ = _Package

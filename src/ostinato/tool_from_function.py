@@ -1,0 +1,232 @@
+"""`@tool`: a Python function as a tool. Its types are the schema, its docstring the description, what it returns the result.
+
+Everything is checked where the decorator stands: a tool that was made can be called. Defaults are the careful ones.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+
+import anyio
+import msgspec
+from anyio import to_thread
+from msgspec.structs import replace
+
+from ostinato.docstring_parts import docstring_parts
+from ostinato.errors import UsageError
+from ostinato.function_parameters import Parameters, parameters_of
+from ostinato.invariants import tool_problems
+from ostinato.returned_value import outcome_of
+from ostinato.tool import (
+    DEFAULT_MAX_RESULT_CHARACTERS,
+    EXCLUSIVE,
+    NO_ACCESS,
+    Access,
+    InterruptBehaviour,
+    ReadAccess,
+    Tool,
+    ToolContext,
+    ToolOutcome,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+IsReadOnly = Callable[[Mapping[str, Any]], bool]
+
+STILL_RUNNING: Final = "it runs in a thread, which cannot be stopped: it may still be at work"
+
+
+class FunctionTool(Tool, Generic[P, R], frozen=True, kw_only=True):
+    """A tool that can also be called like the function that it was made of."""
+
+    function: Callable[P, R]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    read_only: bool | IsReadOnly = False,
+    access: Access | ReadAccess | None = None,
+    timeout_s: float | None = None,
+    interrupt: InterruptBehaviour = "block",
+    max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    read_only: bool | IsReadOnly = False,
+    access: Access | ReadAccess | None = None,
+    timeout_s: float | None = None,
+    interrupt: InterruptBehaviour = "block",
+    max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS,
+) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
+    """Make a tool of a function, as `@tool` or `@tool(read_only=True)`. An async function runs as it is, any other in a thread.
+
+    `read_only` and `access` may depend on the input. Without `access`, a tool that only reads runs beside everything else,
+    and one that does not runs alone. `timeout_s` ends the call with an error. Raises UsageError for a function that cannot
+    be a tool, and says what to change.
+    """
+    manner = _Manner(read_only, access, timeout_s, interrupt, max_result_characters)
+
+    def made(function: Callable[P, R]) -> FunctionTool[P, R]:
+        return _made(function, name, description, manner)
+
+    return made if function is None else made(function)
+
+
+class _Manner(msgspec.Struct, frozen=True):
+    read_only: bool | IsReadOnly
+    access: Access | ReadAccess | None
+    timeout_s: float | None
+    interrupt: InterruptBehaviour
+    max_result_characters: int
+
+
+def _made(
+    function: Callable[P, R], name: str | None, description: str | None, manner: _Manner
+) -> FunctionTool[P, R]:
+    if not callable(function):
+        raise UsageError(
+            f"`@tool` was put on {type(cast('object', function)).__name__}", hint="put it on a function"
+        )
+    name = name or str(getattr(function, "__name__", ""))
+    _check(function, name, manner)
+    said = docstring_parts(inspect.getdoc(function) if inspect.isroutine(function) else None)
+    words = said.description if description is None else inspect.cleandoc(description)
+    if not words.strip():
+        raise UsageError(
+            f"the tool `{name}` has no description",
+            hint="write a docstring that says what it does and when to use it, or give `description=`",
+        )
+    parameters = parameters_of(function, name, said.parameters)
+    read_only = manner.read_only
+    made = FunctionTool[P, R](
+        name=name,
+        description=words,
+        input_schema=parameters.schema,
+        call=_Call(function, parameters, manner.timeout_s),
+        validate=parameters.problem,
+        access=_access(manner),
+        is_read_only=read_only if callable(read_only) else lambda _input: read_only,
+        interrupt_behaviour=manner.interrupt,
+        max_result_characters=manner.max_result_characters,
+        flat_parameters=_flat(parameters.schema),
+        function=function,
+    )
+    problems = tool_problems((made,))
+    if problems:
+        raise UsageError(problems[0], hint="give it a legal name with `@tool(name=…)`")
+    return made
+
+
+def _check(function: Callable[..., Any], name: str, manner: _Manner) -> None:
+    if not name:
+        raise UsageError(
+            "a function without a name cannot be a tool", hint="give it one with `@tool(name=…)`"
+        )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise UsageError(
+            f"the tool `{name}` is a generator, but a call has one result",
+            hint="return the result, and show what happens on the way with `context.progress(text)`",
+        )
+    if inspect.isclass(function):
+        raise UsageError(f"the tool `{name}` is a class", hint="put `@tool` on a function")
+    if manner.timeout_s is not None and not manner.timeout_s > 0:
+        raise UsageError(
+            f"`timeout_s` of the tool `{name}` is {manner.timeout_s!r}", hint="it takes seconds, more than 0"
+        )
+    if not manner.max_result_characters > 0:
+        raise UsageError(
+            f"`max_result_characters` of the tool `{name}` is {manner.max_result_characters!r}",
+            hint="it takes a number above 0",
+        )
+
+
+def _access(manner: _Manner) -> ReadAccess:
+    given = manner.access
+    if isinstance(given, Access):
+        return lambda _input, _workspace: given
+    if given is not None:
+        return given
+    read_only = manner.read_only
+    if callable(read_only):
+        return lambda call_input, _workspace: NO_ACCESS if read_only(call_input) else EXCLUSIVE
+    careful = NO_ACCESS if read_only else EXCLUSIVE
+    return lambda _input, _workspace: careful
+
+
+def _flat(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a small model is offered: the texts, if nothing else must be given."""
+    properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    flat = tuple(name for name, one in properties.items() if one.get("type") == "string")
+    return flat if set(schema["required"]) <= set(flat) else ()
+
+
+class _Call:
+    """Implements `CallTool`."""
+
+    def __init__(self, function: Callable[..., Any], parameters: Parameters, timeout_s: float | None) -> None:
+        self._function = function
+        self._parameters = parameters
+        self._timeout_s = timeout_s
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # ruff: ignore[unreliable-callable-check] - whether its call is async, not whether there is one
+        )
+
+    async def __call__(self, call_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+        arguments = self._parameters.arguments(call_input)
+        if self._timeout_s is None:
+            return outcome_of(await self._returned(arguments, context))
+        with anyio.move_on_after(self._timeout_s) as scope:
+            return outcome_of(await self._returned(arguments, context))
+        assert scope.cancelled_caught
+        more = "" if self._is_async else f"; {STILL_RUNNING}"
+        text = f"it took longer than its limit of {self._timeout_s:g} s and was stopped{more}"
+        return ToolOutcome(text, is_error=True, is_timed_out=True)
+
+    async def _returned(self, arguments: dict[str, Any], context: ToolContext) -> object:
+        if self._is_async:
+            call = cast("Callable[..., Awaitable[object]]", self._function)
+            return await call(**self._with_context(arguments, context))
+        threaded = replace(context, progress=partial(_progress_from_thread, context.progress))
+        call_in_thread = partial(_called, self._function, self._with_context(arguments, threaded))
+        # A limiter of its own: how many calls run at once is bounded elsewhere, and a call that was given up must take
+        # no thread from the engine's own work.
+        (returned,) = await to_thread.run_sync(
+            call_in_thread, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+        )
+        return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
+
+    def _with_context(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        name = self._parameters.context_name
+        return arguments if name is None else {**arguments, name: context}
+
+
+def _called(function: Callable[..., object], arguments: dict[str, Any]) -> tuple[object]:
+    """What it returned, wrapped: a function that hands on a coroutine would be refused by one of the event loops."""
+    return (function(**arguments),)
+
+
+def _progress_from_thread(progress: Callable[[str], None], text: str) -> None:
+    """Shown by the event loop; after the call was given up, by nobody."""
+    from anyio import from_thread  # ruff: ignore[import-outside-top-level] - only a thread that has something to show
+
+    with suppress(RuntimeError):  # the event loop is over
+        from_thread.run_sync(progress, text)
