@@ -71,7 +71,7 @@ def compacting_scene(rounds: int, *summaries: Turn) -> Scene:
         looks += 1
         if looks > rounds:
             return Reply(say("done"), usage=Usage())
-        return Reply(call("Look", f"t{looks}"), usage=Usage())
+        return Reply(call("Look", f"t{looks}", number=looks), usage=Usage())
 
     scene = Scene(ScriptedModel(script=turn, facts=TINY), before=full_talk(), prepare_context=pipeline())
     scene.tools = [fake_tool("Look", answers(FILLING), log=scene.log, is_read_only=True)]

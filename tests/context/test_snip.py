@@ -23,7 +23,7 @@ def stage() -> RedundantRounds:
 
 
 def reading(call_id: str, path: str = "a.py", *, is_error: bool = False) -> list[Message]:
-    return round_of(call_id, prose(20_000, call_id), is_error=is_error, file_path=path)
+    return round_of(call_id, prose(80_000, call_id), is_error=is_error, file_path=path)
 
 
 NEWEST = [*reading("n1", "x.py"), *reading("n2", "y.py")]

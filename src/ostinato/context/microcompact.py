@@ -24,8 +24,13 @@ IDLE_S: Final = 3_600.0
 KEPT_WHEN_IDLE: Final = 5
 USED_SHARE: Final = 0.5
 KEPT_TOKENS: Final = 40_000
-MIN_FREED_TOKENS: Final = 20_000
-"""Changing the prefix must pay (semantics §22.3)."""
+MIN_FREED_TOKENS: Final = 40_000
+"""Changing the beginning must pay: with 20,000 long sessions cost a tenth more, with 80,000 nothing was gained over a summary
+(docs/context.md).
+"""
+
+MAX_SHARE: Final = 0.2
+"""Of what the window holds beside the reply: the most that either figure may be, so that small windows are served as well."""
 
 MIN_CHARACTERS: Final = 500
 """Below, the line that stands in is hardly shorter."""
@@ -42,24 +47,22 @@ class Microcompact:
         self._new_uuid = new_uuid
         self._share = share
         self._idle_s = idle_s
-        self._not_before_tokens = (
-            0  # before so much is used there cannot be enough to clear: the last look says so
-        )
+        self._not_before_tokens = 0
+        """Before so much is used there cannot be enough to clear: the last look says so."""
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
+        room = effective_window_tokens(facts.model)
         is_idle = self._idle_s is not None and facts.idle_s is not None and facts.idle_s >= self._idle_s
-        is_full = facts.used_tokens >= max(
-            self._share * effective_window_tokens(facts.model), self._not_before_tokens
-        )
+        is_full = facts.used_tokens >= max(self._share * room, self._not_before_tokens)
         if not is_idle and not is_full:
             return ()
         results = [one for one in exchanges(messages.view()) if one.call.name in COMPACTABLE]
         chosen = _old_when_idle(results) if is_idle else []
         if is_full:
-            old = _old_by_size(results)
+            old, least = _old_by_size(results, _part(KEPT_TOKENS, room)), _part(MIN_FREED_TOKENS, room)
             freed = sum(blocks_tokens((one.result,)) for one in old)
-            self._not_before_tokens = facts.used_tokens + max(0, MIN_FREED_TOKENS - freed)
-            chosen = max(chosen, old if freed >= MIN_FREED_TOKENS else [], key=len)
+            self._not_before_tokens = facts.used_tokens + max(0, least - freed)
+            chosen = max(chosen, old if freed >= least else [], key=len)
         return self._clearing(chosen, _stored(messages)) if chosen else ()
 
     def _clearing(self, chosen: Sequence[Exchange], stored: Mapping[str, str]) -> list[AnyEdit]:
@@ -90,12 +93,16 @@ def _old_when_idle(results: Sequence[Exchange]) -> list[Exchange]:
     return [one for one in results[:-KEPT_WHEN_IDLE] if _is_clearable(one)]
 
 
-def _old_by_size(results: Sequence[Exchange]) -> list[Exchange]:
-    """What lies before the newest 40 thousand tokens of results."""
+def _part(tokens: int, room_tokens: int) -> int:
+    return min(tokens, int(MAX_SHARE * room_tokens))
+
+
+def _old_by_size(results: Sequence[Exchange], newest_tokens: int) -> list[Exchange]:
+    """What lies before so many tokens of the newest results."""
     kept_tokens, keeps_from = 0, len(results)
     for place in range(len(results) - 1, -1, -1):
         kept_tokens += blocks_tokens((results[place].result,))
-        if kept_tokens > KEPT_TOKENS:
+        if kept_tokens > newest_tokens:
             break
         keeps_from = place
     return [one for one in results[:keeps_from] if _is_clearable(one)]

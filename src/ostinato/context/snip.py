@@ -20,7 +20,12 @@ from ostinato.records import AnyEdit, ReplaceResult, Snip
 from ostinato.window_limits import effective_window_tokens
 
 USED_SHARE: Final = 0.6
-MIN_FREED_TOKENS: Final = 10_000
+MIN_FREED_TOKENS: Final = 30_000
+"""Changing the beginning must pay: with 10,000 it cost more than it saved (docs/context.md)."""
+
+MIN_FREED_SHARE: Final = 0.2
+"""Of what the window holds beside the reply, where that is less."""
+
 KEPT_ROUNDS: Final = 2
 LOOKING: Final = frozenset({"Read", "Grep", "Glob"})
 MAX_NAMED: Final = 20
@@ -41,21 +46,21 @@ class RedundantRounds:
 
     def __init__(self, new_uuid: Callable[[], str]) -> None:
         self._new_uuid = new_uuid
-        self._not_before_tokens = (
-            0  # before so much is used there cannot be enough to gain: the last look says so
-        )
+        self._not_before_tokens = 0
+        """Before so much is used there cannot be enough to gain: the last look says so."""
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
-        least = max(USED_SHARE * effective_window_tokens(facts.model), self._not_before_tokens)
-        if facts.used_tokens < least:
+        room = effective_window_tokens(facts.model)
+        least = min(MIN_FREED_TOKENS, int(MIN_FREED_SHARE * room))
+        if facts.used_tokens < max(USED_SHARE * room, self._not_before_tokens):
             return ()
         view = messages.view()
         spans = _joined(_redundant(view, _replaced(messages)))
         edits = [self._snip(view, span) for span in spans]
         freed = sum(_tokens(view[span[0].start : span[-1].end + 1]) for span in spans)
         freed -= sum(_tokens((edit.marker,)) for edit in edits)
-        self._not_before_tokens = facts.used_tokens + max(0, MIN_FREED_TOKENS - freed)
-        return edits if freed >= MIN_FREED_TOKENS else ()
+        self._not_before_tokens = facts.used_tokens + max(0, least - freed)
+        return edits if freed >= least else ()
 
     def _snip(self, view: Sequence[Message], span: Sequence[_Round]) -> Snip:
         names = [shown_call(call) for one in span for call in one.calls]
