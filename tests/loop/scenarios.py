@@ -140,6 +140,23 @@ def writing_part(then: ModelError | None) -> Scene:
     return replace(made, tools=[fake_tool("Write", log=made.log)])
 
 
+def overloads_in_a_row() -> Scene:
+    """Each reply breaks off once its call has begun to change something, until another model takes over."""
+    row = [
+        Cut(Reply(call("Write", f"t{n}", at=n), say("x"), say("y")), after_blocks=2, error=OVERLOADED)
+        for n in range(3)
+    ]
+    made = scene(*row, others=second(Reply(say("done"))))
+    return replace(made, tools=[fake_tool("Write", log=made.log)], config=replace(CONFIG, max_retries=9))
+
+
+def no_money_to_ask_again() -> Scene:
+    """The reply breaks off, and what it has used leaves nothing for another."""
+    clock = ShortWaits()
+    cut = Cut(Reply(say("half"), say("x"), usage=Usage(9_000, 100)), after_blocks=1)
+    return scene(cut, clock=clock, budget=TreeBudget(BudgetLimits(max_total_tokens=10_000), clock))
+
+
 def illegal() -> Scene:
     return replace(scene(), model=picky(lambda text: "odd:id" not in text), before=ODD_TALK)
 
@@ -224,6 +241,9 @@ WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
         others=second(Reply(call("Write", "c")), Reply(say("z"))),
     ),
     "another model goes on with a part": lambda: writing_part(GONE),
+    "overloads after effects": overloads_in_a_row,
+    "no money to ask again": no_money_to_ask_again,
+    "pauses without a word": lambda: scene(*[Reply(think("hm"), stop_reason="pause_turn")] * 3),
     "a new key": new_key,
     "a parameter that is given up": lambda: scene(Fails(CHANGED), Fails(OVERLOADED), Reply(say("here"))),
     "a summary before the call": lambda: compacted(0, SUMMARY),

@@ -21,7 +21,12 @@ GOLDEN = Path(__file__).with_name("golden")
 NO_MECHANISM = frozenset({"structured_output_retry_exhausted", "tool_deferred"})
 """Declared for clients of the field; nothing ends a query so yet. What does must bring its scenario."""
 
-IN_ANY_ORDER = frozenset({"a look and a write", "a part that stays", "another model goes on with a part"})
+IN_ANY_ORDER = frozenset({
+    "a look and a write",
+    "a part that stays",
+    "another model goes on with a part",
+    "overloads after effects",
+})
 """A call runs there beside the stream or another call, and which of them is first is nobody's promise."""
 
 
