@@ -317,7 +317,8 @@ def _position(view: list[Message], uuid: str) -> int | None:
 
 
 def _result_replaced(view: list[Message], edit: ReplaceResult) -> list[Message] | None:
-    for index, message in enumerate(view):
+    for index in range(len(view) - 1, -1, -1):  # the newest are replaced most
+        message = view[index]
         if not isinstance(message, UserMessage) or message.origin != "tool_result":
             continue
         for place, block in enumerate(message.content):

@@ -149,6 +149,7 @@ async def test_whatever_was_said_the_result_gains_is_legal_and_keeps_the_newest_
 
 async def test_the_first_wish_and_the_files_outlive_any_number_of_them():
     of = history(user_prompt("p", "Keep the tests."), *round_of(0, 9_000))
+    read: tuple[str, ...] = ()
     for turn in range(1, 8):
         talk = (m for n in range(turn * 100, turn * 100 + 30) for m in round_of(n, 2_500))
         of = of.extend([user_prompt(f"p{turn}", f"Wish {turn}. " + "w" * 900), *talk])
@@ -156,4 +157,5 @@ async def test_the_first_wish_and_the_files_outlive_any_number_of_them():
         boundary = next(edit for edit in edits if isinstance(edit, Boundary))
         assert boundary.carried.first_prompt == "Keep the tests."
         assert "Keep the tests." in str(boundary.summary)
-    assert "f705" in boundary.carried.read
+        read = boundary.carried.read
+    assert "f705" in read

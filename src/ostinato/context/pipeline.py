@@ -13,6 +13,7 @@ from ostinato.context.reactive import message_tokens
 from ostinato.context.stage import Stage
 from ostinato.context_pass import PassFacts
 from ostinato.history import History
+from ostinato.normalise.shared_beginning import shared_beginning
 from ostinato.records import AnyEdit
 
 StageName = Literal["tool_result_budget", "snip", "microcompact", "collapse", "autocompact"]
@@ -51,6 +52,8 @@ class Pipeline:
 def freed_tokens(before: History, after: History) -> int:
     """By how much the second view is estimated to be shorter; messages that both share are not looked at."""
     then, now = before.view(), after.view()
+    start = shared_beginning(then, now)
+    then, now = then[start:], now[start:]
     kept = {id(message) for message in then} & {id(message) for message in now}
     gone = sum(message_tokens(message) for message in then if id(message) not in kept)
     return gone - sum(message_tokens(message) for message in now if id(message) not in kept)

@@ -69,7 +69,8 @@ class ToolResultBudget:
         path = await self._store(one.call.id, one.text or "") if before else None
         if before is not None and path is not None:
             text = REPEATED.format(call=shown_call(before.call), path=path)
-            edits[one.call.id] = ReplaceResult(self._new_uuid(), one.call.id, text, stored_as=path)
+            if len(text) < len(one.text or ""):
+                edits[one.call.id] = ReplaceResult(self._new_uuid(), one.call.id, text, stored_as=path)
 
     def _too_long(self, fresh: Sequence[Exchange], edits: dict[str, ReplaceResult]) -> Sequence[Exchange]:
         """Those above their own limit; then the longest ones, until what is left fits a round."""

@@ -4,7 +4,6 @@ less, and there is still room for a last command.
 
 from ostinato.loop.deps import Deps
 from ostinato.loop.request import RequestBuilder
-from ostinato.normalise.token_estimate import request_tokens
 from ostinato.state import Blocked, QueryConfig, State
 from ostinato.window_limits import hard_limit_tokens
 
@@ -15,6 +14,6 @@ def at_hard_limit(state: State, config: QueryConfig, deps: Deps, requests: Reque
     has_a_way_out = config.auto_compact or deps.drain_collapsed is not None
     if has_a_way_out or context.source.name == "compact" or context.abort.reason is not None:
         return None
-    tokens = request_tokens(requests.build(state), state.messages)
+    tokens = requests.tokens(state)
     limit = hard_limit_tokens(context.model)
     return Blocked(tokens=tokens, limit_tokens=limit) if tokens >= limit else None

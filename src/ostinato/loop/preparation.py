@@ -16,7 +16,6 @@ from ostinato.loop.ledger import Ledger
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.transitions.step import End, Why
 from ostinato.messages import AssistantMessage
-from ostinato.normalise.token_estimate import request_tokens
 from ostinato.records import AnyEdit, Boundary
 from ostinato.state import AutoCompactTracking, State
 from ostinato.window_limits import auto_compact_tokens
@@ -40,7 +39,7 @@ async def prepared(state: State, deps: Deps, ledger: Ledger, requests: RequestBu
     prepare = deps.prepare_context
     if prepare is None or not any(isinstance(message, AssistantMessage) for message in state.messages):
         return state
-    used_tokens = request_tokens(requests.build(state), state.messages)
+    used_tokens = requests.tokens(state)
     is_refill = used_tokens >= auto_compact_tokens(state.tool_use_context.model) and _is_soon(state)
     if is_refill and state.bounds.refills + 1 >= MAX_REFILLS:
         return End("rapid_refill_breaker", why=REFILLED)

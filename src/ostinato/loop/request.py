@@ -4,6 +4,7 @@ from ostinato.loop.deps import QueryParams
 from ostinato.messages import AssistantMessage
 from ostinato.normalise.normaliser import Normaliser
 from ostinato.normalise.repairing import MAX_REPAIR_LEVEL
+from ostinato.normalise.token_estimate import MessageSizes, request_tokens
 from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
 from ostinato.state import State
 from ostinato.tool import Tool
@@ -30,7 +31,10 @@ class RequestBuilder:
         self._model = params.tool_use_context.model
         self._normaliser = Normaliser(self._model, strict=self._is_strict)
         self._tools: tuple[Tool, ...] | None = None
+        self._found: tuple[str, ...] = ()
         self._schemas: tuple[ToolSchema, ...] = ()
+        self._built: tuple[State, ModelRequest] | None = None
+        self._sizes = MessageSizes()
 
     def knows_call(self, call_id: str) -> bool:
         """Whether the history of the last request has a call with this id."""
@@ -50,18 +54,30 @@ class RequestBuilder:
             repair_level=repair_level,
         )
 
+    def tokens(self, state: State) -> int:
+        """Input tokens of the request of this state. Raises IllegalHistory in strict mode."""
+        return request_tokens(self.build(state), state.messages, self._sizes)
+
     def build(self, state: State) -> ModelRequest:
-        """Raises IllegalHistory in strict mode."""
+        """The same request for the same state. Raises IllegalHistory in strict mode."""
+        if self._built is not None and self._built[0] is state:
+            return self._built[1]
+        request = self._made(state)
+        self._built = (state, request)
+        return request
+
+    def _made(self, state: State) -> ModelRequest:
         context = state.tool_use_context
         if self._model is not context.model:
             # Another one took over: what only the first can read is left out.
             self._model = context.model
             self._normaliser = Normaliser(self._model, strict=self._is_strict)
-        if self._tools is not context.tools:
-            self._tools = context.tools
+        found = context.deferred.found.names
+        if self._tools is not context.tools or self._found is not found:
+            self._tools, self._found = context.tools, found
             self._schemas = tuple(
                 ToolSchema(tool.name, tool.description, tool.input_schema, tool.flat_parameters)
-                for tool in context.tools
+                for tool in context.deferred.sent(context.tools)
             )
         return ModelRequest(
             model=context.model.id,

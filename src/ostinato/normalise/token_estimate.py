@@ -23,7 +23,8 @@ from ostinato.messages import (
     UserBlock,
 )
 from ostinato.normalise.rendering import rendered_user_blocks
-from ostinato.ports import ModelRequest
+from ostinato.normalise.shared_beginning import shared_beginning
+from ostinato.ports import ModelRequest, RequestMessage
 from ostinato.records import ResponseEnded
 
 BYTES_A_TOKEN: Final = 2.5
@@ -47,28 +48,47 @@ def text_tokens(size_bytes: int) -> int:
     return int(size_bytes / BYTES_A_TOKEN) + 1
 
 
-def request_tokens(request: ModelRequest, history: History) -> int:
-    """Input tokens of a request that was built from this history."""
+class MessageSizes:
+    """The sizes of one request's messages, for the next one: what both begin with is not looked at again."""
+
+    def __init__(self) -> None:
+        self._messages: Sequence[RequestMessage] = []
+        self._totals: list[int] = []
+
+    def total(self, messages: Sequence[RequestMessage]) -> int:
+        """Tokens of all of them."""
+        totals, known = self._totals, len(self._messages)
+        if messages[:known] != self._messages:  # as a rule it has only grown
+            known = shared_beginning(self._messages, messages)
+        del totals[known:]
+        for message in messages[known:]:
+            totals.append((totals[-1] if totals else 0) + blocks_tokens(message.content))
+        self._messages = messages
+        return totals[-1] if totals else 0
+
+
+def request_tokens(request: ModelRequest, history: History, sizes: MessageSizes | None = None) -> int:
+    """Input tokens of a request that was built from this history. `sizes`: of the requests before it, if they are kept."""
     last, view = history.last_response, history.view()
     if last is None or last.usage.context_tokens == 0:
-        return whole_request_tokens(request)
+        return whole_request_tokens(request, sizes)
     then = view if history.counted is None else history.counted
     length = _counted_length(then, last)
     if length is None:
-        return whole_request_tokens(request)
+        return whole_request_tokens(request, sizes)
     counted = last.usage.context_tokens
     if history.counted is not None:
-        return min(whole_request_tokens(request), counted + _grown_by(then[:length], view))
+        return min(whole_request_tokens(request, sizes), counted + _grown_by(then[:length], view))
     return counted + sum(blocks_tokens(_blocks(message)) for message in view[length:])
 
 
-def whole_request_tokens(request: ModelRequest) -> int:
+def whole_request_tokens(request: ModelRequest, sizes: MessageSizes | None = None) -> int:
     """Input tokens of a request of which nothing was counted."""
     system = sum(text_tokens(_size(text)) for text in request.system)
     tools = sum(
         text_tokens(len(encode(tool.input_schema)) + _size(tool.description)) for tool in request.tools
     )
-    return system + tools + sum(blocks_tokens(message.content) for message in request.messages)
+    return system + tools + (sizes or MessageSizes()).total(request.messages)
 
 
 def blocks_tokens(blocks: Iterable[UserBlock | AssistantBlock]) -> int:
