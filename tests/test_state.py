@@ -57,6 +57,7 @@ def test_the_reasons_to_end_are_a_closed_set():
         "budget_exhausted",
         "rapid_refill_breaker",
         "malformed_tool_use_exhausted",
+        "no_progress",
         "structured_output_retry_exhausted",
         "tool_deferred",
     }

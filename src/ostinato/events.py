@@ -212,6 +212,7 @@ TerminalReason = Literal[
     "budget_exhausted",
     "rapid_refill_breaker",
     "malformed_tool_use_exhausted",
+    "no_progress",
     "structured_output_retry_exhausted",
     "tool_deferred",
 ]

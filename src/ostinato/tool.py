@@ -86,6 +86,7 @@ class Tool(msgspec.Struct, frozen=True):
 
     `input_schema` is a JSON Schema of type object. `validate` names what is wrong with an input beyond the schema, or
     returns None. `access` and `is_read_only` are asked with validated input; a raised exception means the careful answer.
+    `waits`: waiting for something is what the call is for, so that making it again and again is no loop.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Tool(msgspec.Struct, frozen=True):
     access: ReadAccess = lambda _input, _workspace: EXCLUSIVE
     is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     interrupt_behaviour: InterruptBehaviour = "block"
+    waits: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS
     flat_parameters: tuple[str, ...] = msgspec.field(default=())
     """The parameters a small model is offered, all strings; empty means all."""

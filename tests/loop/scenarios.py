@@ -221,6 +221,7 @@ REASONS: dict[str, Callable[[], Scene]] = {
     "image_error": lambda: scene(Fails(MEDIA_REFUSED), before=[IMAGE]),
     "budget_exhausted": out_of_budget,
     "malformed_tool_use_exhausted": malformed,
+    "no_progress": lambda: scene(*[Reply(call("Look", f"t{number}")) for number in range(6)]),
     "rapid_refill_breaker": lambda: compacted(5, SUMMARY),
 }
 

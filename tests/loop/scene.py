@@ -13,6 +13,7 @@ from ostinato.loop.deps import (
     NO_PROMPTS,
     Deps,
     DrainCollapsed,
+    MayGoOn,
     PrepareContext,
     PromptSource,
     QueryParams,
@@ -79,6 +80,7 @@ class Scene(msgspec.Struct):
     refresh_others: RefreshAuth | None = None
     budget: Budget = NO_BUDGET
     prepare_context: PrepareContext | None = None
+    may_go_on: MayGoOn | None = None
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None
@@ -119,6 +121,7 @@ class Scene(msgspec.Struct):
             mentions=self.mentions,
             budget=self.budget,
             prepare_context=self.prepare_context,
+            may_go_on=self.may_go_on,
             after_tool=self.after_tool,
             stop_hooks=self.stop_hooks,
             stop_failure_hooks=self.stop_failure_hooks,

@@ -1,6 +1,5 @@
 """A budget ends a query before the call that would exceed it, in order: everything said and done is kept, and it can go on."""
 
-
 import anyio
 import pytest
 from hypothesis import given, settings
@@ -157,7 +156,8 @@ async def test_a_call_that_was_refused_costs_nothing_and_holds_nothing():
 
 
 async def test_the_user_is_warned_once_before_it_is_too_late_and_the_model_is_not():
-    scene = Scene(for_ever(Usage(20_000, 1_000)), [fake_tool("Look")])
+    unguarded = QueryConfig(normalise_strictly=True, loop_guard="off")
+    scene = Scene(for_ever(Usage(20_000, 1_000)), [fake_tool("Look")], config=unguarded)
     limited(scene, tokens=200_000)
     events = await scene.play()
     notices = [event.message for event in events if isinstance(event, SystemEvent)]

@@ -281,6 +281,7 @@ def test_denials_are_listed():
         ("blocking_limit", "error_during_execution"),
         ("rapid_refill_breaker", "error_during_execution"),
         ("malformed_tool_use_exhausted", "error_during_execution"),
+        ("no_progress", "error_during_execution"),
     ],
 )
 def test_an_early_end_has_errors_and_a_result_only_where_a_limit_ended_the_work(

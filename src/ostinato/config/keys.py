@@ -86,6 +86,11 @@ FEATURES: Final = Fields((
     Key("streamingToolExecution", Switch(), "Tools start while the reply still streams."),
     Key("sequentialTools", Switch(), "One tool at a time."),
     Key("maxToolConcurrency", Whole(1), "How many tools run at the same time, at most."),
+    Key(
+        "loopGuard",
+        Text(("off", "note", "stop")),
+        "What happens when the model goes round in circles (loop-guards.md).",
+    ),
 ))
 
 SETTINGS: Final = Fields((

@@ -263,6 +263,7 @@ class _Maker:
         ground = self._ground
         if chosen is ground.chosen:
             return ground.tools
+            may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         return _tools(self._options, ground.effect.rules, chosen.facts)
 
     def _pipeline(self, place: Place, chosen: ChosenModel) -> ContextPipeline:

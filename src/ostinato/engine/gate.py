@@ -20,6 +20,7 @@ from ostinato.engine.options import CanUseTool, PermissionAsked, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
 from ostinato.errors import UsageError
 from ostinato.home_folder import NO_HOME, expand_home
+from ostinato.messages import ToolUse
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
@@ -156,6 +157,18 @@ class Gate:
                 return Denied(denied, answer.message, interrupt=answer.interrupt)
             case _:
                 raise TypeError(f"it returned {shown(answer)}, but neither Allow nor Deny with a text")
+
+    async def may_go_on(self, call: ToolUse, why: str) -> bool:
+        """Ask the caller whether a query that repeats itself may go on; without a caller, and without an answer, no."""
+        if self._can_use_tool is None:
+            return False
+        asked = PermissionAsked(call.name, call.id, call.input, f"{why}; shall it go on?")
+        async with self._asking:
+            try:
+                return isinstance(await self._can_use_tool(asked), CallerAllows)
+            except Exception as error:  # ruff: ignore[blind-except] - whatever a caller's own code raises
+                self._tell(f"`can_use_tool` gave no answer: {type(error).__name__}: {shown_text(error)}")
+                return False
 
     def _without_answer(self, asked: PermissionAsked, error: Exception) -> Denied:
         """A no, for nobody said yes; the program's author hears what is wrong, and so does whoever reads the result."""

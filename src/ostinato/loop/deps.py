@@ -12,7 +12,7 @@ from ostinato.history import History
 from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.loop.fallback import Fallbacks
 from ostinato.loop.model_call import CallModel, RefreshAuth
-from ostinato.messages import Message
+from ostinato.messages import Message, ToolUse
 from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelFacts, Permissions
 from ostinato.records import AnyEdit
 from ostinato.state import DEFAULT_CONFIG, ModelSettings, QueryConfig, ToolUseContext
@@ -67,6 +67,9 @@ Collect = Callable[[Sequence[Message]], Found]
 
 ResolveMentions = Callable[[str, Sequence[Message]], Found]
 """What belongs right after a prompt because it names files, given the prompt and the conversation before it."""
+
+MayGoOn = Callable[[ToolUse, str], Awaitable[bool]]
+"""Asks the user whether a query that repeats itself shall go on, given a call that it repeats and a sentence that says so."""
 
 Emit = Callable[[Sequence[Event]], Awaitable[None]]
 """Hands a batch to the consumer; waits while the consumer is behind."""
@@ -136,6 +139,7 @@ class Deps(msgspec.Struct, frozen=True):
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
     refresh_auth: RefreshAuth | None = None
+    may_go_on: MayGoOn | None = None
 
     def call_of(self, fallback_index: int) -> CallModel:
         """The door to the query's own model (0), or to one of those that may take over."""

@@ -15,6 +15,7 @@ from ostinato.events import Terminal, Transition
 from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, QueryParams
+from ostinato.loop.guards.guarded import guarded
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.preparation import prepared
 from ostinato.loop.queued_prompts import queued_uuids, started
@@ -153,7 +154,10 @@ async def _step(
     match outcome:
         case UsedTools():
             again = _said_again(state, outcome, params, deps)
-            return again or await used_tools(state, outcome, deps, params.max_turns)
+            if again is not None:
+                return again
+            step = await used_tools(state, outcome, deps, params.max_turns)
+            return await guarded(step, state, outcome, deps, params.config)
         case Answered():
             return await answered(state, outcome, params, deps, turn_tokens=turn_tokens)
         case Paused():

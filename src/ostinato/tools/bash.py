@@ -43,6 +43,7 @@ MAX_RESULT_CHARACTERS: Final = 32_000
 """The output and what is said about it."""
 
 SAYS_CD: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
+SAYS_WAIT: Final = re.compile(r"(?:^|[;&|(\s])(?:sleep|wait|inotifywait)(?:\s|$)")
 
 IsReadOnlyCommand = Callable[[str], bool]
 
@@ -78,9 +79,14 @@ def bash_tool(is_read_only: IsReadOnlyCommand) -> Tool:
         call=run_command,
         access=read_only.access,
         is_read_only=read_only.of_input,
+        waits=_waits,
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("command",),
     )
+
+
+def _waits(tool_input: Mapping[str, Any]) -> bool:
+    return SAYS_WAIT.search(str(tool_input["command"])) is not None
 
 
 async def run_command(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:

@@ -52,6 +52,7 @@ def task_output_tool() -> Tool:
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         interrupt_behaviour="cancel",
+        waits=lambda _input: True,
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("task_id",),
     )

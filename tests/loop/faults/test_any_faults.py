@@ -30,7 +30,7 @@ from ostinato.testing import (
     think,
 )
 
-ENDS_WITH_ERROR = frozenset({"model_error", "prompt_too_long", "image_error", "refused"})
+ENDS_WITH_ERROR = frozenset({"model_error", "prompt_too_long", "image_error", "refused", "no_progress"})
 
 
 def error(kind: ModelErrorKind) -> ModelError:

@@ -23,6 +23,7 @@ from ostinato.loop.transitions.unfinished import empty, paused
 from ostinato.loop.transitions.used_tools import used_tools
 from ostinato.messages import Text, assistant_fragment, meta_prompt
 from ostinato.records import AnyEdit, Continued, Fold, Snip
+from ostinato.repetition import Repeats
 from ostinato.state import (
     Answered,
     AutoCompactTracking,
@@ -60,6 +61,7 @@ EACH_COUNTED = Bounds(
     malformed_calls=2,
     incomplete=3,
     failing=Failing(calls=3, overloads=1),
+    repeats=Repeats(idle=2),
     token_target=TARGET,
 )
 """Every bounded thing has happened."""

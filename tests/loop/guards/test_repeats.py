@@ -1,0 +1,172 @@
+"""Rounds without news, failures of one kind, an answer asked for again and again, waiting in vain: counted, and judged once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.loop.guards.heard import heard
+from ostinato.loop.guards.repeats import Finding, counted, found
+from ostinato.messages import ToolResult, ToolUse, assistant_fragment, tool_result_message
+from ostinato.records import Record, Retract, ToolStarted
+from ostinato.repetition import DEFAULT_LIMITS, NO_REPEATS, GuardLimits
+from ostinato.testing import fake_tool
+
+TOOLS = [fake_tool(name) for name in ("Read", "Grep", "Edit", "Bash")]
+LOOKING = frozenset({"Read", "Grep"})
+
+Told = tuple[str, dict[str, Any], str, bool]
+"""A call, its input, the answer, whether it is an error."""
+
+
+def ok(name: str, answer: str = "fine", /, **arguments: Any) -> Told:
+    return name, arguments, answer, False
+
+
+def bad(name: str, answer: str = "not found", /, **arguments: Any) -> Told:
+    return name, arguments, answer, True
+
+
+def records(number: int, *calls: Told) -> list[Record]:
+    made: list[Record] = []
+    for place, (name, arguments, answer, is_error) in enumerate(calls):
+        own = f"c{number}.{place}"
+        made += [
+            assistant_fragment(f"f{own}", f"r{number}", "m", ToolUse(own, name, arguments)),
+            ToolStarted(own, name, name in LOOKING, arguments),
+            tool_result_message(f"u{own}", ToolResult(own, answer, is_error)),
+        ]
+    return made
+
+
+def judged(
+    *rounds: Sequence[Told], forgotten: frozenset[str] = frozenset(), limits: GuardLimits = DEFAULT_LIMITS
+) -> list[Finding | None]:
+    """What is found after each round; the answers to the `forgotten` calls are not in the view any more."""
+    repeats, findings = NO_REPEATS, list[Finding | None]()
+    for number, calls in enumerate(rounds):
+        round_ = heard(records(number, *calls), TOOLS)
+        repeats = counted(repeats, round_, lambda call_id, _length: call_id not in forgotten)
+        findings.append(found(repeats, round_, limits))
+    return findings
+
+
+def brief(findings: Sequence[Finding | None]) -> list[str]:
+    return [
+        f"{number}: {one.rule} {one.count}{' end' if one.is_end else ''}"
+        for number, one in enumerate(findings, 1)
+        if one is not None
+    ]
+
+
+SAME = ok("Read", "text", file_path="a")
+OTHER = ok("Grep", "lines", pattern="x")
+READ_A, READ_B = ok("Read", "a", file_path="a"), ok("Read", "b", file_path="b")
+THERE, BACK = ok("Edit", "edited", old="x", new="y"), ok("Edit", "edited back", old="y", new="x")
+
+
+def test_the_same_call_with_the_same_answer_is_told_at_the_third_and_ended_at_the_sixth():
+    assert brief(judged(*[[SAME]] * 6)) == ["3: idle 3", "6: idle 6 end"]
+
+
+def test_the_order_of_the_arguments_makes_no_other_call():
+    one, two = ok("Grep", "l", pattern="x", path="y"), ok("Grep", "l", path="y", pattern="x")
+    assert brief(judged([one], [two], [one])) == ["3: idle 3"]
+
+
+@pytest.mark.parametrize("circle", [[READ_A, READ_B], [THERE, BACK], [SAME, OTHER]])
+def test_alternation_is_seen_whether_it_reads_or_changes(circle: list[Told]):
+    findings = judged(*[[one] for one in circle * 4])
+    assert brief(findings) == ["4: idle 3", "7: idle 6 end", "8: idle 7 end"]
+
+
+def test_a_longer_circle_is_one_too():
+    findings = judged(*[[ok("Read", name, file_path=name)] for name in "abcdabcdabcd"])
+    assert brief(findings)[0] == "6: idle 3"
+
+
+def test_equal_calls_of_one_response_count_once():
+    assert brief(judged([SAME] * 9)) == []
+    assert brief(judged([SAME] * 3, [SAME] * 3)) == []
+
+
+def test_one_new_answer_in_a_round_is_news():
+    rounds = [[SAME, ok("Read", str(number), file_path=str(number))] for number in range(3)]
+    assert [one for one in brief(judged(*rounds)) if "idle" in one] == []
+
+
+def test_the_same_call_with_another_answer_each_time_is_no_repetition():
+    assert brief(judged(*[[ok("Bash", f"{number} done", command="status")] for number in range(60)])) == []
+
+
+def test_how_long_it_took_is_no_news():
+    rounds = [[bad("Bash", f"1 failed in 0.{number}s", command="pytest")] for number in range(3)]
+    assert brief(judged(*rounds)) == ["3: idle 3"]
+
+
+def test_what_is_run_again_after_a_change_is_no_repetition():
+    rounds: list[list[Told]] = []
+    for number in range(20):
+        rounds += [[ok("Edit", "edited", old=str(number))], [ok("Read", "text", file_path="a")]]
+    assert brief(judged(*rounds)) == []
+
+
+def test_a_test_that_fails_again_after_each_edit_is_no_repetition():
+    rounds: list[list[Told]] = []
+    for number in range(20):
+        rounds += [[ok("Edit", "edited", old=str(number))], [bad("Bash", "1 failed", command="pytest")]]
+    assert brief(judged(*rounds)) == []
+
+
+def test_calls_that_fail_in_the_same_way_are_seen_whatever_their_arguments():
+    rounds = [[bad("Read", f"`/w/p{number}` does not exist", file_path=f"p{number}")] for number in range(10)]
+    assert brief(judged(*rounds)) == ["4: failing 4", "10: failing 10 end"]
+
+
+def test_another_way_of_failing_or_a_success_between_starts_the_count_again():
+    lost, refused = bad("Read", "`a` does not exist"), bad("Read", "`a` is a folder")
+    rounds = [[lost], [lost], [lost], [refused], [lost], [ok("Grep", "z")], [lost], [lost]]
+    assert [one for one in brief(judged(*rounds)) if "failing" in one] == []
+
+
+def test_thirty_failures_of_one_response_are_one_round():
+    assert brief(judged([bad("Read", f"`p{number}` is not there", p=number) for number in range(30)])) == []
+
+
+def test_sixty_edits_of_sixty_files_are_work():
+    assert brief(judged(*[[ok("Edit", "edited", file_path=str(number))] for number in range(60)])) == []
+
+
+def test_a_file_that_is_read_again_and_again_without_a_change_is_told_and_later_ended():
+    rounds: list[list[Told]] = []
+    for number in range(12):
+        rounds += [[SAME], [ok("Grep", f"line {number}", pattern=str(number))]]
+    assert brief(judged(*rounds)) == ["5: again 3", "23: again 12 end"]
+
+
+def test_an_answer_that_the_model_has_no_longer_may_be_asked_for_again():
+    cleared = frozenset(f"c{number}.0" for number in range(12))
+    assert brief(judged(*[[SAME]] * 12, forgotten=cleared)) == []
+
+
+def test_an_attempt_that_was_taken_back_said_nothing():
+    made = records(0, SAME)
+    gone = Retract("e", tuple(one.uuid for one in made if hasattr(one, "uuid")))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType] - only messages have one
+    assert heard([*made, gone], TOOLS) == ()
+
+
+any_told = st.tuples(
+    st.sampled_from(["Read", "Edit", "Bash"]),
+    st.fixed_dictionaries({"key": st.integers(0, 3)}),
+    st.sampled_from(["a", "b"]),
+    st.booleans(),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(any_told, min_size=1, max_size=3), max_size=12))
+def test_what_never_brings_anything_new_ends(rounds: list[list[Told]]):
+    findings = judged(*rounds, *[[SAME]] * 6)
+    assert any(one is not None and one.is_end for one in findings[-6:])
