@@ -152,7 +152,11 @@ class QueryEngine:
     @history.setter
     def history(self, history: History) -> None:
         """Between queries only: say that this was said before. Nothing is written."""
-        self._talk.history = history
+        self._talk.said_before(history)
+
+    async def whole_history(self) -> History:
+        """With what a summary has hidden, which a long conversation does not hold in memory. Raises JournalError."""
+        return await self._talk.whole()
 
     def get_messages(self, *, since: str | None = None) -> list[Message]:
         """The conversation as the model sees it; with `since`, what came after the message with that uuid (everything if there
@@ -171,6 +175,11 @@ class QueryEngine:
     def costs(self) -> Mapping[str, ModelCost]:
         """The same by model, in dollars where the prices are known."""
         return self._talk.costs()
+
+    @property
+    def model(self) -> ModelFacts:
+        """What answers the next query, with the window that it has turned out to have."""
+        return self._talk.believed(self._talk.parts.chosen.facts)
 
     # -------------------------------------------------------------------------------------------- changes
 
@@ -191,7 +200,7 @@ class QueryEngine:
             self._retired.append(self._talk.parts.chosen)
             self._talk.adopt(parts)
         await self._close_retired()
-        return chosen.facts
+        return self.model
 
     def set_permission_mode(self, mode: PermissionMode) -> None:
         """For the very next decision, in a running query too. Raises UsageError."""

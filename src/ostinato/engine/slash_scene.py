@@ -68,7 +68,7 @@ def _scene(engine: QueryEngine, ground: SlashGround, abort: Abort) -> "SlashScen
     setting = engine.setting
     return SlashScene(
         session_id=engine.session_id,
-        model=setting.model,
+        model=engine.model,
         permission_mode=setting.permission_mode,
         tools=setting.tools,
         workspace=setting.workspace,
@@ -83,6 +83,7 @@ def _scene(engine: QueryEngine, ground: SlashGround, abort: Abort) -> "SlashScen
         with_rules=ground.with_rules,
         set_model=engine.set_model,
         record=engine.record,
+        whole_history=engine.whole_history,
         settings=_settings(ground.configuration),
         trust=_trust(ground.configuration),
     )

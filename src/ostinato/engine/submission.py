@@ -56,7 +56,7 @@ class Submission:
         self._ways = ways
         self._is_queued = is_queued
         self._abort = AbortSignal()
-        self._written = WrittenRecords(talk.parts.place.journal, talk.spent)
+        self._written = WrittenRecords(talk.parts.place.journal, talk.spent, talk.forget_hidden)
         self._account = ResultAccount(
             talk.parts.chosen.facts.id, talk.facts_of, talk.parts.deps.clock.monotonic_s
         )

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 
 import msgspec
+from anyio import to_thread
 from msgspec.structs import replace
 
 from ostinato.engine.costs import Spent
 from ostinato.engine.parts import EngineMaker, Parts
 from ostinato.engine.written import WrittenRecords
 from ostinato.events import ModelCost
+from ostinato.hidden_records import without_hidden
 from ostinato.history import History
 from ostinato.loop.deps import PromptSource
 from ostinato.loop.run import Run
@@ -30,7 +32,8 @@ class Talk:
     def __init__(self, maker: EngineMaker, parts: Parts, history: History, queue: PromptSource) -> None:
         self.maker = maker
         self.queue = queue
-        self.parts = parts
+        self._is_all_written = True
+        self.parts = self._forgetting(parts)
         self.history = history
         self.spent = spent_in(history)
         self.running: Running | None = None
@@ -40,8 +43,13 @@ class Talk:
     def adopt(self, parts: Parts) -> None:
         """From the next query on. The permission mode is the engine's own, whatever the options began with."""
         mode = self.parts.setting.permission_mode
-        self.parts = replace(parts, setting=replace(parts.setting, permission_mode=mode))
+        self.parts = self._forgetting(replace(parts, setting=replace(parts.setting, permission_mode=mode)))
         self._know_models_of(parts)
+
+    def _forgetting(self, parts: Parts) -> Parts:
+        """A conversation with a file need not hold what is hidden there."""
+        forgets = self._is_all_written and parts.place.journal.path is not None
+        return replace(parts, deps=replace(parts.deps, forgets_hidden=forgets))
 
     def _know_models_of(self, parts: Parts) -> None:
         for substitute in parts.deps.fallbacks.substitutes:
@@ -55,7 +63,11 @@ class Talk:
     def facts_of(self, model: str) -> ModelFacts | None:
         """With the window that the model has turned out to have."""
         facts = self._known.get(model) or self.maker.facts_of(model)
-        return facts and self.parts.deps.fallbacks.windows.believed(facts)
+        return facts and self.believed(facts)
+
+    def believed(self, facts: ModelFacts) -> ModelFacts:
+        """The same, for facts that were chosen."""
+        return self.parts.deps.fallbacks.windows.believed(facts)
 
     def costs(self) -> Mapping[str, ModelCost]:
         return self.spent.costs(self.facts_of)
@@ -65,6 +77,29 @@ class Talk:
         self.parts.place.journal.write(record)
         if self.running is None or self.running.run is None:
             self.history = self.history.append(record)
+
+    def forget_hidden(self) -> None:
+        """What a summary has just hidden leaves memory, if the session's file has it."""
+        running = self.running
+        if running is not None and self.parts.deps.forgets_hidden:
+            self.history = without_hidden(self.history.extend(running.written.records))
+            running.written.records.clear()
+
+    def said_before(self, history: History) -> None:
+        """The history is this, though the session's file does not say so: from here on nothing of it is forgotten."""
+        self.history = history
+        self._is_all_written = False
+        self.parts = self._forgetting(self.parts)
+
+    async def whole(self) -> History:
+        """Everything that was said, what memory has forgotten included. Raises JournalError if the file cannot be read."""
+        path = self.parts.place.journal.path
+        if path is None or not self.parts.deps.forgets_hidden:
+            return self.so_far()
+        from ostinato.journal.read import read_session  # ruff: ignore[import-outside-top-level] - few conversations are asked for all of it
+
+        scan = await to_thread.run_sync(read_session, path)
+        return History.fold(scan.records)
 
     def so_far(self) -> History:
         """The history with what the running query has written until now."""

@@ -116,7 +116,8 @@ NO_PROMPTS = NoPrompts()
 
 class Deps(msgspec.Struct, frozen=True):
     """The loop's ports. `journal.write` is synchronous, and so are queue and budget; everything else may wait. `jitter` gives
-    numbers from 0 to 1 that spread the retries of many clients.
+    numbers from 0 to 1 that spread the retries of many clients. `forgets_hidden`: what a boundary hid is found in the journal
+    again, so the history need not hold it.
     """
 
     call_model: CallModel
@@ -125,6 +126,7 @@ class Deps(msgspec.Struct, frozen=True):
     clock: Clock
     ids: Ids
     prepare_context: PrepareContext | None = None
+    forgets_hidden: bool = False
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None

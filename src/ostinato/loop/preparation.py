@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ostinato.context_pass import PassFacts
 from ostinato.events import SystemEvent
+from ostinato.hidden_records import without_hidden
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.compaction_notices import boundary_notice, failed_notice
 from ostinato.loop.deps import Deps, PrepareContext
@@ -36,6 +37,8 @@ REFILLED = Why(
 async def prepared(state: State, deps: Deps, ledger: Ledger, requests: RequestBuilder) -> State | End:
     """The state that the pass begins with; the end where shortening it once more would not help."""
     state = _believing(state, deps)
+    if deps.forgets_hidden and _has_just_been_reactive(state):
+        state = replace(state, messages=without_hidden(state.messages))
     prepare = deps.prepare_context
     if prepare is None or not any(isinstance(message, AssistantMessage) for message in state.messages):
         return state
@@ -66,7 +69,10 @@ async def _shortened(
     written = ledger.taken()
     if not written:
         return state
-    return _tracked(replace(state, messages=state.messages.extend(written)), edits, len(failures))
+    messages = state.messages.extend(written)
+    if boundaries and deps.forgets_hidden:
+        messages = without_hidden(messages)
+    return _tracked(replace(state, messages=messages), edits, len(failures))
 
 
 def _facts(
@@ -101,6 +107,10 @@ def _tracked(state: State, edits: Sequence[AnyEdit], failures: int) -> State:
         return state
     known = before or AutoCompactTracking("", turn_counter=REFILL_TURNS + 1)
     return replace(state, auto_compact_tracking=replace(known, consecutive_failures=failed))
+
+
+def _has_just_been_reactive(state: State) -> bool:
+    return state.transition is not None and state.transition.reason == "reactive_compact_retry"
 
 
 def _is_soon(state: State) -> bool:

@@ -109,9 +109,13 @@ class Stage:
             "with_rules": self._with_rules,
             "set_model": self._set_model,
             "record": self.recorded.append,
+            "whole_history": self._whole_history,
             "trust": Trusted(self.trusted_things) if self.trusted_things else Untrusted(things, ()),
         }
         return SlashScene(**{**given, **self.changes})
+
+    async def _whole_history(self) -> History:
+        return self.history
 
     async def type(self, line: str) -> SlashOutcome:
         return await dispatch(line, self.scene)

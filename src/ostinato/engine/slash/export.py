@@ -29,7 +29,7 @@ class _NotWritten(msgspec.Struct, frozen=True):
 
 async def answer_export(scene: SlashScene, arguments: str) -> SlashReply:
     """Raises UsageError for what no file can be called."""
-    text = await to_thread.run_sync(conversation_markdown, scene.history, scene.session_id)
+    text = await to_thread.run_sync(conversation_markdown, await scene.whole_history(), scene.session_id)
     if arguments in {"", "-"}:
         return SlashReply(text, is_kept=False)
     path = _place(scene, arguments.strip("\"'"))

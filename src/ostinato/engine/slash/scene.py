@@ -34,7 +34,7 @@ class SlashScene:
 
     `with_rules` gives the permission gate with these allow rules added for one command. `set_model` makes the model the
     one of the next query, and raises ConfigurationError for a name that is none. `record` writes into the session's journal, and
-    raises JournalError. `uuid` makes identifiers.
+    raises JournalError. `uuid` makes identifiers. `whole_history` is the history with what summaries have hidden.
     """
 
     session_id: str
@@ -53,5 +53,6 @@ class SlashScene:
     with_rules: Callable[[tuple[Rule, ...]], Permissions]
     set_model: Callable[[str], Awaitable[ModelFacts]]
     record: Callable[[PermissionDecided | UserMessage], None]
+    whole_history: Callable[[], Awaitable[History]]
     settings: SettingsInForce | None = None
     trust: TrustState | None = None

@@ -1,0 +1,73 @@
+"""What a summary hides leaves memory, where the session's file has it; whoever asks for all of it still gets it."""
+
+from pathlib import Path
+
+import pytest
+from tests.engine.test_long_conversations import SMALL, Looking, looking_tool, options
+
+from ostinato.engine.assemble import open_engine
+from ostinato.history import History
+from ostinato.journal.read import read_session
+from ostinato.messages import UserMessage, user_prompt
+from ostinato.records import Boundary
+from ostinato.testing import ScriptedModel
+
+
+def model(parts: int = 24) -> ScriptedModel:
+    return ScriptedModel(script=Looking(parts).turn, facts=SMALL)
+
+
+def prompts(history: History) -> list[str]:
+    return [one.uuid for one in history.log() if isinstance(one, UserMessage) and one.origin == "prompt"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+async def test_memory_holds_the_view_and_the_file_everything(place: Path, tmp_path: Path):
+    async with open_engine(options(place, model(), home=tmp_path, tool=looking_tool(80))) as engine:
+        async for _ in engine.submit_message("look", uuid="11111111-1111-4111-8111-111111111111"):
+            pass
+        held, whole = engine.history, await engine.whole_history()
+        assert sum(isinstance(one, Boundary) for one in whole.log()) > 1
+        assert len(held.log()) < len(whole.log()) / 2
+        assert prompts(held) == []
+        assert len(prompts(whole)) == 1
+        assert held.view() == whole.view()
+
+
+async def test_the_next_query_and_a_resume_go_on_from_the_same_view(place: Path, tmp_path: Path):
+    async with open_engine(options(place, model(), home=tmp_path, tool=looking_tool(80))) as engine:
+        for prompt in ("look", "and now?"):
+            async for _ in engine.submit_message(prompt):
+                pass
+        view, path = engine.history.view(), next(tmp_path.rglob("*.jsonl"))
+    assert History.fold(read_session(path).records).view() == view
+
+
+async def test_the_exported_conversation_has_what_was_hidden(place: Path, tmp_path: Path):
+    async with open_engine(options(place, model(), home=tmp_path, tool=looking_tool(80))) as engine:
+        async for _ in engine.submit_message("look at the very first part"):
+            pass
+        told = [event async for event in engine.submit_message("/export")]
+    assert "look at the very first part" in str(told)
+
+
+async def test_where_nothing_is_kept_memory_holds_all_of_it(place: Path, tmp_path: Path):
+    given = options(place, model(), home=tmp_path, tool=looking_tool(80), keep_session=False)
+    async with open_engine(given) as engine:
+        async for _ in engine.submit_message("look"):
+            pass
+        assert len(prompts(engine.history)) == 1
+
+
+async def test_what_was_said_before_without_being_written_is_not_forgotten(place: Path, tmp_path: Path):
+    async with open_engine(options(place, model(), home=tmp_path, tool=looking_tool(80))) as engine:
+        engine.history = engine.history.append(user_prompt("before", "hello"))
+        async for _ in engine.submit_message("look"):
+            pass
+        assert "before" in prompts(engine.history)
