@@ -22,7 +22,7 @@ class Abort(Protocol):
         ...
 
     def abort(self, reason: AbortReason) -> None:
-        """Ask everything that runs for this query to end; the first reason stays."""
+        """Ask everything that runs for this query to end; the first reason stays, but for `interrupt`, after which a harder may come."""
         ...
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:

@@ -1,5 +1,7 @@
 """A turn's tasks live in the group of the query, and are waited for at the end of the turn."""
 
+from functools import partial
+
 import anyio
 
 from ostinato.loop.turn_tasks import TurnTasks
@@ -19,8 +21,8 @@ async def test_the_end_of_a_turn_waits_for_its_last_task_and_leaves_the_group_op
 
     async with anyio.create_task_group() as group:
         tasks = TurnTasks(group)
-        tasks.start_soon(work, first, "first")
-        tasks.start_soon(work, last, "last")
+        tasks.start_soon(partial(work, first, "first"))
+        tasks.start_soon(partial(work, last, "last"))
         group.start_soon(turn, tasks)
         first.set()
         await anyio.wait_all_tasks_blocked()

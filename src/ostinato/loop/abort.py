@@ -19,10 +19,13 @@ class AbortSignal:
         return self._reason
 
     def abort(self, reason: AbortReason) -> None:
-        if self._reason is not None:
+        """A new message of the user (`interrupt`) lets some calls end by themselves; a harder reason may follow it, and then stays."""
+        if self._reason is not None and (self._reason != "interrupt" or reason == "interrupt"):
             return
         self._reason = reason
-        callbacks, self._callbacks = list(self._callbacks.values()), {}
+        callbacks = list(self._callbacks.values())
+        if reason != "interrupt":
+            self._callbacks = {}
         with (
             ExitStack() as every_one
         ):  # an error of one does not keep the others from it; it is raised after the last
@@ -32,6 +35,7 @@ class AbortSignal:
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         if self._reason is not None:
             callback()
+        if self._reason not in (None, "interrupt"):
             return lambda: None
         key, self._next = self._next, self._next + 1
         self._callbacks[key] = callback

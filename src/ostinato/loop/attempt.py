@@ -122,6 +122,10 @@ class Attempts:
         """Those of attempts that were taken back too: somebody said no."""
         return [*self._past_denials, *self.executor.denials]
 
+    def abort(self) -> None:
+        """The query was aborted: end the calls of the newest attempt, synchronously, but those that a new message lets end."""
+        self.executor.abort()
+
     def cancel(self) -> None:
         """End the calls of the newest attempt, synchronously."""
         self.executor.cancel()

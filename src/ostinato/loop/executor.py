@@ -2,11 +2,13 @@
 all others together; exactly one result per call, whatever happens.
 
 `StreamingToolExecutor` starts calls while the reply still streams; `run_tools` starts them after it. Both end in the same
-code. A result is written to the journal when it is there; it is shown in the order of the calls.
+code. A result is written to the journal when it is there; it is shown in the order of the calls. A call that runs too long is told
+to end, and so is one that is stopped; one that does not end within `GRACE_S` is given up, and holds nobody back any more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal
 
 import anyio
@@ -14,22 +16,26 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.codec import sanitise
-from ostinato.errors import JournalError
+from ostinato.errors import JournalError, UsageError
 from ostinato.events import Denial, ToolEnd, ToolOutput, ToolStart, UserEvent
 from ostinato.loop import results
-from ostinato.loop.access import conflicts
+from ostinato.loop.access import Touched
+from ostinato.loop.alarms import Alarms
 from ostinato.loop.call import CallEnd, CallOutcome, Prepared, error_end, permitted, prepare_call, run_call
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
-from ostinato.loop.turn_tasks import TurnTasks
+from ostinato.loop.turn_tasks import TurnTask, TurnTasks
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage, tool_result_message
 from ostinato.ports import DecisionReason
-from ostinato.records import PermissionDecided, ToolFinished, ToolStarted
+from ostinato.records import FileIntended, PermissionDecided, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig, ToolUseContext
-from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
+from ostinato.tool import EXCLUSIVE, NO_ACCESS, InterruptBehaviour
 from ostinato.tool_hooks import ToolRan
 
 CallPhase = Literal["queued", "executing", "completed"]
+
+GRACE_S = 2.0
+"""What a call that was told to end has for it: process trees are gone within that time."""
 
 MAX_PROGRESS_CHARACTERS = 4_096
 """The newest of what a tool shows at a time: the channel bounds how many texts wait for a consumer, this how large they are."""
@@ -37,8 +43,9 @@ MAX_PROGRESS_CHARACTERS = 4_096
 
 class _Entry(msgspec.Struct):
     block: ToolUse
-    access: Access
+    touched: Touched
     is_read_only: bool = False
+    interrupt: InterruptBehaviour = "cancel"
     phase: CallPhase = "queued"
     is_waiting: bool = False
     started_s: float | None = None
@@ -49,10 +56,19 @@ class _Entry(msgspec.Struct):
     """Set when the call may start; there is none where nothing is in its way."""
     done: anyio.Event = msgspec.field(default_factory=anyio.Event)
     scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
+    task: TurnTask | None = None
+    late_after_s: float | None = None
+    """The time that it was given, once that is over."""
+    forget_alarm: Callable[[], None] | None = None
 
     @property
     def is_over(self) -> bool:
         return self.phase == "completed"
+
+    @property
+    def may_end(self) -> bool:
+        """Whether a new message of the user lets the call end by itself."""
+        return self.started_s is not None and self.interrupt == "block"
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -74,7 +90,9 @@ class StreamingToolExecutor:
         self._ledger = ledger
         self._config = config
         self._entries: list[_Entry] = []
+        self._alarms = Alarms(tasks.start_soon, deps.clock)
         self._shown = 0
+        self._has_failed = False
         self.denials: list[Denial] = []
 
     def add_tool(self, block: ToolUse, message: AssistantMessage) -> None:
@@ -84,37 +102,48 @@ class StreamingToolExecutor:
             return
         prepared = prepare_call(block, self._context)
         access = prepared.access if isinstance(prepared, Prepared) else NO_ACCESS
-        entry = _Entry(block, EXCLUSIVE if self._config.sequential_tools else access)
+        entry = _Entry(block, Touched(EXCLUSIVE if self._config.sequential_tools else access))
         self._entries.append(entry)
-        if isinstance(prepared, CallEnd):
+        if self._has_failed:
+            self._stop(entry, "sibling_error")
+        elif isinstance(prepared, CallEnd):
             self._finish(entry, prepared)
         else:
-            self._tasks.start_soon(self._live, entry, prepared)
+            live = partial(self._live, entry, prepared)
+            entry.task = self._tasks.start_soon(live, f"the call `{block.id}` of {block.name}")
 
     async def _live(self, entry: _Entry, prepared: Prepared) -> None:
-        with entry.scope:
-            answer = await permitted(prepared, self._deps.permissions, self._context)
-            if entry.is_over:  # the abort and the answer came in the same moment
-                return
-            if isinstance(answer, CallEnd):
-                self._deny(entry, prepared, answer)
-                return
-            prepared, allowed = answer
-            self._note_decision(prepared, "allow", allowed.reason)
-            if not self._config.sequential_tools:
-                entry.access = prepared.access
-            entry.is_waiting = True
-            self._admit()
-            if entry.phase == "queued":
-                entry.may_start = anyio.Event()
-                await entry.may_start.wait()
-            if entry.is_over:  # let in and aborted in the same moment: its result says that it did not run
-                return
-            self._start(entry, prepared)
-            end = await run_call(
-                prepared, self._context, lambda text: self._progress(entry, text), self._ledger.record
-            )
-            self._finish(entry, end)
+        try:
+            with entry.scope:
+                await self._run(entry, prepared)
+            if entry.late_after_s is not None and not entry.is_over:
+                text = results.timed_out(entry.late_after_s)
+                self._finish(entry, error_end(entry.block, text, "timed_out"))
+        finally:
+            _take_back_alarm(entry)
+
+    async def _run(self, entry: _Entry, prepared: Prepared) -> None:
+        answer = await permitted(prepared, self._deps.permissions, self._context)
+        if entry.is_over:  # the abort and the answer came in the same moment
+            return
+        if isinstance(answer, CallEnd):
+            self._deny(entry, prepared, answer)
+            return
+        prepared, allowed = answer
+        self._note_decision(prepared, "allow", allowed.reason)
+        if not self._config.sequential_tools:
+            entry.touched = Touched(prepared.access)
+        entry.is_waiting = True
+        self._admit()
+        if entry.phase == "queued":
+            entry.may_start = anyio.Event()
+            await entry.may_start.wait()
+        if entry.is_over:  # let in and aborted in the same moment: its result says that it did not run
+            return
+        self._start(entry, prepared)
+        progress, record = partial(self._progress, entry), partial(self._intended, entry)
+        end = await run_call(prepared, self._context, progress, record)
+        self._finish(entry, end)
 
     def _admit(self) -> None:
         """Start, in order, every waiting call that conflicts with no earlier unfinished one, up to the cap.
@@ -128,7 +157,8 @@ class StreamingToolExecutor:
             if entry.is_over:
                 continue
             is_next = entry.phase == "queued" and entry.is_waiting and len(running) < cap
-            if is_next and not any(conflicts(entry.access, other.access) for other in (*earlier, *running)):
+            others = (*earlier, *running)
+            if is_next and not any(entry.touched.conflicts_with(other.touched) for other in others):
                 entry.phase = "executing"
                 if entry.may_start is not None:
                     entry.may_start.set()
@@ -143,6 +173,31 @@ class StreamingToolExecutor:
         block = entry.block
         self._ledger.record(ToolStarted(block.id, prepared.tool.name, prepared.is_read_only, prepared.input))
         self._ledger.progress(ToolStart(block.id, prepared.tool.name, prepared.input))
+        entry.interrupt = prepared.tool.interrupt_behaviour
+        timeout_s = (
+            self._config.tool_timeout_s if prepared.tool.timeout_s is None else prepared.tool.timeout_s
+        )
+        entry.forget_alarm = self._alarms.set(timeout_s, partial(self._is_late, entry, timeout_s))
+
+    def _is_late(self, entry: _Entry, timeout_s: float) -> None:
+        """Its time is over: it is told to end, and conflicting calls wait until it has, or is given up."""
+        entry.late_after_s = timeout_s
+        entry.scope.cancel()
+        entry.forget_alarm = self._alarms.set(GRACE_S, partial(self._give_up, entry))
+
+    def _give_up(self, entry: _Entry) -> None:
+        """It was told to end and has not: nobody waits for it any more, and what it does from here on is not written."""
+        if not entry.is_over:
+            with suppress(JournalError):
+                self._finish(entry, error_end(entry.block, results.given_up(), "outcome_unknown"))
+        if entry.task is not None:
+            self._tasks.give_up(entry.task)
+
+    def _intended(self, entry: _Entry, intended: FileIntended) -> None:
+        """Raises UsageError once the call has its result: nothing is changed in the name of a call that was given up."""
+        if entry.is_over:
+            raise UsageError("the call is over, so it must not change anything")
+        self._ledger.record(intended)
 
     def _progress(self, entry: _Entry, text: str) -> None:
         if entry.phase == "executing":
@@ -164,7 +219,14 @@ class StreamingToolExecutor:
         finally:
             entry.done.set()
         self._ledger.progress(ToolEnd(entry.block.id, entry.block.name, end.outcome, duration_ms))
+        self._end_siblings(entry)
         self._admit()
+
+    def _end_siblings(self, failed: _Entry) -> None:
+        is_reason = failed.outcome in {"error", "timed_out"} and not failed.is_read_only
+        if self._config.abort_siblings and is_reason and failed.started_s is not None:
+            self._has_failed = True
+            self.cancel("sibling_error")
 
     def _deny(self, entry: _Entry, prepared: Prepared, end: CallEnd) -> None:
         """The call is answered with the words of the denial before the query is ended by it."""
@@ -231,14 +293,32 @@ class StreamingToolExecutor:
                 await entry.done.wait()
             await self._ledger.emit(*self.get_completed_results())
 
+    async def ended(self) -> None:
+        """Wait until every call has its result."""
+        for entry in self._entries:
+            if not entry.done.is_set():
+                await entry.done.wait()
+
+    def abort(self) -> None:
+        """End what the query's abort does not let end by itself. Raises nothing."""
+        if self._context.abort.reason == "interrupt":
+            self._cancel([entry for entry in self._entries if not entry.may_end], None)
+        else:
+            self.cancel()
+
     def cancel(self, reason: results.StopReason | None = None) -> None:
         """End every unfinished call now, synchronously, each with a synthetic error result. Raises nothing.
 
         The reason, if none is given, is that of the abort. A journal that fails here fails again for the turn itself.
         """
-        unfinished = [entry for entry in self._entries if not entry.is_over]
+        self._cancel(self._entries, reason)
+
+    def _cancel(self, entries: Sequence[_Entry], reason: results.StopReason | None) -> None:
+        unfinished = [entry for entry in entries if not entry.is_over]
         for entry in unfinished:
             entry.scope.cancel()
+            _take_back_alarm(entry)
+            entry.forget_alarm = self._alarms.set(GRACE_S, partial(self._give_up, entry))
         for entry in unfinished:
             with suppress(JournalError):
                 self._stop(entry, reason)
@@ -248,7 +328,7 @@ class StreamingToolExecutor:
         known = {entry.block.id for entry in self._entries}
         for block in blocks:
             if block.id not in known:
-                entry = _Entry(block, NO_ACCESS)
+                entry = _Entry(block, Touched(NO_ACCESS))
                 self._entries.append(entry)
                 self._stop(entry, reason)
 
@@ -256,6 +336,12 @@ class StreamingToolExecutor:
         why = reason or self._context.abort.reason or "terminated"
         text = results.stopped(why, has_started=entry.started_s is not None)
         self._finish(entry, error_end(entry.block, text, "cancelled"))
+
+
+def _take_back_alarm(entry: _Entry) -> None:
+    forget, entry.forget_alarm = entry.forget_alarm, None
+    if forget is not None:
+        forget()
 
 
 async def run_tools(

@@ -4,7 +4,7 @@ The loop holds no hidden state: all that a pass leaves to the next is in `State`
 reason, or the query ends in one `Terminal` with a reason; both are written before they are shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 import anyio
@@ -67,8 +67,16 @@ class QueryEnd(msgspec.Struct, frozen=True):
     messages: History
 
 
-async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
-    """Run one query to its end. What happens is shown through the ledger; the `Terminal` is returned, not yet shown."""
+Conclude = Callable[[QueryEnd], Awaitable[None]]
+"""Shows the end of a query that cannot be returned from yet."""
+
+
+async def query_loop(
+    params: QueryParams, deps: Deps, ledger: Ledger, notes: QueryNotes, conclude: Conclude | None = None
+) -> QueryEnd:
+    """Run one query to its end. What happens is shown through the ledger; the `Terminal` is returned, not yet shown. Where a call
+    that was given up still runs, `conclude` gets the end at once, and this returns once the call has ended.
+    """
     context = params.tool_use_context
     state = initial_state(
         params.messages,
@@ -77,7 +85,10 @@ async def query_loop(params: QueryParams, deps: Deps, ledger: Ledger, notes: Que
         token_target=_token_target(params, deps),
     )
     async with anyio.create_task_group() as group:
-        return await _passes(group, state, params, deps, ledger, notes)
+        end = await _passes(group, state, params, deps, ledger, notes)
+        if conclude is not None and not all(task.is_over for task in notes.given_up):
+            await conclude(end)
+        return end
     raise AssertionError("a group of tasks swallows nothing: nobody cancels its scope")
 
 

@@ -4,9 +4,9 @@ from typing import Literal, assert_never
 
 from ostinato.submissions import AbortReason
 
-StopReason = AbortReason | Literal["refusal", "superseded"]
-"""Why a call ends without a result of its own: the query was aborted, or the reply that asks for it was refused, or broke off
-and is asked for again.
+StopReason = AbortReason | Literal["refusal", "superseded", "sibling_error"]
+"""Why a call ends without a result of its own: the query was aborted, the reply that asks for it was refused, or broke off and is
+asked for again, or another of its calls failed.
 """
 
 _STOPPED = "{why}; this call was stopped. It may have run in part; check before you repeat it."
@@ -46,6 +46,20 @@ def invalid_input(why: str) -> str:
     return f"InputValidationError: {why} (it was not run)"
 
 
+def load_first(name: str) -> str:
+    """For a call of a tool that the model knows by name only."""
+    return f". The schema of `{name}` was not loaded: call ToolSearch with `select:{name}` first."
+
+
+def timed_out(after_s: float) -> str:
+    return f"This call took longer than {after_s:g} s and was stopped. It may have run in part; check before you repeat it."
+
+
+def given_up() -> str:
+    """For a call that does not end although it was told to."""
+    return "This call was stopped, but it did not end: whether it had its effect, or will yet have it, is unknown. Check before you repeat it."
+
+
 def cut_error(text: str) -> str:
     if len(text) <= 2 * ERROR_HEAD_CHARACTERS:
         return text
@@ -72,6 +86,8 @@ def stopped(reason: StopReason, *, has_started: bool) -> str:
             why = "The reply that asked for this call was refused"
         case "superseded":
             why = "The reply that asked for this call broke off"
+        case "sibling_error":
+            why = "Another call of the same reply failed"
         case "budget":
             why = "The budget for this run is used up"
         case "terminated" | "consumer_left":

@@ -1,6 +1,7 @@
 """A query that runs: its channel of events, its abort signal, and its end. Whatever happens inside, it ends in one `Terminal`."""
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import cast
@@ -18,7 +19,7 @@ from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
 from ostinato.loop.prefetch import prefetching
-from ostinato.loop.query_loop import QueryEnd, query_loop
+from ostinato.loop.query_loop import Conclude, QueryEnd, query_loop
 from ostinato.loop.queued_prompts import completed
 from ostinato.loop.turn import QueryNotes
 from ostinato.ports import Abort
@@ -47,6 +48,8 @@ class Run:
         self._params = params
         self._deps = deps
         self._task: _Task | None = None
+        self._is_concluded = False
+        self._forget_abort: Callable[[], None] = _nothing
 
     @property
     def abort(self) -> Abort:
@@ -63,46 +66,60 @@ class Run:
         terminal = ENDED_BY_HOST
         try:
             with task.scope:
-                terminal = await self._ended()
+                terminal = await self._ended(task)
         finally:
-            self.channel.close(terminal)
+            if not self._is_concluded:
+                self.channel.close(terminal)
             task.done.set()
 
-    async def _ended(self) -> Terminal:
+    async def _ended(self, task: "_Task") -> Terminal:
         ledger = Ledger(self._deps.journal, self.channel.send, self.channel.offer)
         notes = QueryNotes()
-        forget = self.abort.on_abort(partial(_record_abort, self.abort, ledger))
+        self._forget_abort = self.abort.on_abort(partial(_record_abort, self.abort, ledger))
         try:
-            end = await self._looped(ledger, notes)
-            await self._deps.journal.sync()
-            await ledger.emit(*completed(notes.consumed))
+            end = await self._looped(ledger, notes, task)
+            if not self._is_concluded:
+                await self._closed(end, ledger, notes)
         except BaseException as error:
             if must_pass(error):
                 raise
             return internal_error(error, notes)
         finally:
-            forget()
+            self._forget_abort()
         return end.terminal
 
-    async def _looped(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
+    async def _closed(self, end: QueryEnd, ledger: Ledger, notes: QueryNotes) -> None:
+        self.messages = end.messages
+        await self._deps.journal.sync()
+        await ledger.emit(*completed(notes.consumed))
+
+    async def _conclude(self, task: "_Task", ledger: Ledger, notes: QueryNotes, end: QueryEnd) -> None:
+        """The consumer gets the Terminal, and nobody waits for the run, although a call of it that was given up still runs."""
+        await self._closed(end, ledger, notes)
+        self._forget_abort()
+        self._is_concluded = True
+        self._deps.budget.end()
+        self.channel.close(end.terminal)
+        task.done.set()
+
+    async def _looped(self, ledger: Ledger, notes: QueryNotes, task: "_Task") -> QueryEnd:
         self._deps.budget.begin()
         try:
-            end = await self._within_limits(ledger, notes)
+            return await self._within_limits(ledger, notes, partial(self._conclude, task, ledger, notes))
         finally:
-            self._deps.budget.end()
-        self.messages = end.messages
-        return end
+            if not self._is_concluded:
+                self._deps.budget.end()
 
-    async def _within_limits(self, ledger: Ledger, notes: QueryNotes) -> QueryEnd:
+    async def _within_limits(self, ledger: Ledger, notes: QueryNotes, conclude: Conclude) -> QueryEnd:
         """Most queries have no limit of time and nothing to fetch: nothing runs beside them."""
         deps = self._deps
         if deps.budget.remaining_s is None and deps.prefetch is None:
-            return await query_loop(self._params, deps, ledger, notes)
+            return await query_loop(self._params, deps, ledger, notes, conclude)
         async with (
             within_time(deps.budget, deps.clock, self.abort),
             prefetching(self._params, deps) as deps,
         ):
-            return await query_loop(self._params, deps, ledger, notes)
+            return await query_loop(self._params, deps, ledger, notes, conclude)
 
     def leave(self) -> None:
         """The consumer is gone: end everything, synchronously as far as it must be."""
@@ -117,6 +134,10 @@ class Run:
         if self._task is not None and not self._task.done.is_set():
             with anyio.move_on_after(SETTLE_S, shield=True):
                 await self._task.done.wait()
+
+
+def _nothing() -> None:
+    """There is nothing to forget yet."""
 
 
 def _record_abort(abort: Abort, ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.tool_hooks import NOTHING_SAID, ToolHooksSaid, ask_tool_hooks
-from ostinato.loop.turn_tasks import TurnTasks
+from ostinato.loop.turn_tasks import TurnTask, TurnTasks
 from ostinato.messages import NO_USAGE, Usage, notice_message
 from ostinato.model_window import overflowed_silently, prompt_tokens
 from ostinato.ports import ModelFacts
@@ -57,6 +57,8 @@ class QueryNotes(msgspec.Struct):
     usage: Usage = NO_USAGE
     consumed: list[str] = msgspec.field(default_factory=list[str])
     """Queued prompts that this query has taken up."""
+    given_up: list[TurnTask] = msgspec.field(default_factory=list[TurnTask])
+    """Calls that did not end although they were told to."""
 
     def terminal(self, reason: TerminalReason, *, turn_count: int | None = None) -> Terminal:
         """The end, with everything gathered until now."""
@@ -88,10 +90,11 @@ async def take_turn(
     after = state
     tasks = TurnTasks(group)
     attempts = Attempts(tasks, deps, state, params.config, ledger, requests, max_turns=params.max_turns)
-    unsubscribe = state.tool_use_context.abort.on_abort(attempts.cancel)
+    unsubscribe = state.tool_use_context.abort.on_abort(attempts.abort)
     try:
         end = await attempts.call_model()
         outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor, deps)
+        await attempts.executor.ended()  # a new message of the user lets some calls end by themselves
     finally:
         # synchronous on purpose: it also holds when the task itself is being cancelled
         unsubscribe()
@@ -102,6 +105,7 @@ async def take_turn(
         attempts.executor.close_missing(attempts.reply.tool_use_blocks)
     await ledger.emit(*attempts.executor.get_completed_results())
     await tasks.ended()
+    notes.given_up.extend(tasks.given_up)
     await _warn(deps, ledger)
     return replace(outcome, records=tuple(ledger.taken())), after
 

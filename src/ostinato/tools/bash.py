@@ -80,6 +80,8 @@ def bash_tool(is_read_only: IsReadOnlyCommand) -> Tool:
         access=read_only.access,
         is_read_only=read_only.of_input,
         waits=_waits,
+        interrupt_behaviour="cancel",
+        timeout_s=MAX_TIMEOUT_MS / 1000 + 60,
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("command",),
     )

@@ -44,6 +44,7 @@ def glob_tool() -> Tool:
         call=find_files,
         access=_reads_the_folder,
         is_read_only=lambda _input: True,
+        interrupt_behaviour="cancel",
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("pattern",),
     )

@@ -95,6 +95,7 @@ def grep_tool() -> Tool:
         call=search,
         access=_reads_the_folder,
         is_read_only=lambda _input: True,
+        interrupt_behaviour="cancel",
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("pattern", "path"),
     )

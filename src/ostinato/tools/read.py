@@ -44,6 +44,7 @@ def read_tool() -> Tool:
         call=read,
         access=_reads_the_file,
         is_read_only=lambda _input: True,
+        interrupt_behaviour="cancel",
         max_result_characters=MAX_READ_CHARACTERS,
         flat_parameters=("file_path",),
     )

@@ -53,6 +53,7 @@ def task_output_tool() -> Tool:
         is_read_only=lambda _input: True,
         interrupt_behaviour="cancel",
         waits=lambda _input: True,
+        timeout_s=MAX_WAIT_MS / 1000 + 60,
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("task_id",),
     )
