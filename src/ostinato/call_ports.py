@@ -26,7 +26,7 @@ class Abort(Protocol):
         ...
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back synchronously on abort (at once if already aborted); returns how to unsubscribe."""
+        """Call back synchronously on abort (at once if already aborted), again on a harder one; returns how to unsubscribe."""
         ...
 
 

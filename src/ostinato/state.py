@@ -42,6 +42,8 @@ class QueryConfig(msgspec.Struct, frozen=True):
     `streaming_tool_execution`: start a call when its block completes; otherwise after the reply, by `run_tools`.
     `sequential_tools`: one call at a time. `max_tool_concurrency`: 10, the field's cap (semantics §15).
     `max_retries`: of one failing model call, beside its first try: ten attempts in all (semantics §13.1).
+    `tool_timeout_s`: of one call, for tools that name no time of their own. `abort_siblings`: a call that fails, and is not one that
+    only reads, ends the others of its reply.
     `is_unattended`: nobody sees an error or can try again, so overload and rate limits are waited out, with signs of life.
     `max_stop_hook_blocks`: in one query; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
     `tool_hook_timeout_s`: the same for all tool hooks of one reply together.
@@ -55,6 +57,8 @@ class QueryConfig(msgspec.Struct, frozen=True):
     sequential_tools: bool = False
     max_tool_concurrency: int = 10
     max_retries: int = 9
+    tool_timeout_s: float = 1_800.0
+    abort_siblings: bool = False
     is_unattended: bool = False
     max_stop_hook_blocks: int = 8
     stop_hook_timeout_s: float = 600.0

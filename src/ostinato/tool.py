@@ -87,6 +87,8 @@ class Tool(msgspec.Struct, frozen=True):
     `input_schema` is a JSON Schema of type object. `validate` names what is wrong with an input beyond the schema, or
     returns None. `access` and `is_read_only` are asked with validated input; a raised exception means the careful answer.
     `waits`: waiting for something is what the call is for, so that making it again and again is no loop.
+    `timeout_s`: a call that runs longer is stopped; None for the engine's default (`QueryConfig.tool_timeout_s`), `math.inf` for a
+    tool that keeps time itself or waits for a person.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Tool(msgspec.Struct, frozen=True):
     is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     interrupt_behaviour: InterruptBehaviour = "block"
     waits: Callable[[Mapping[str, Any]], bool] = lambda _input: False
+    timeout_s: float | None = None
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS
     flat_parameters: tuple[str, ...] = msgspec.field(default=())
     """The parameters a small model is offered, all strings; empty means all."""
