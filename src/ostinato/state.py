@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from ostinato.deferred_tools import NOTHING_DEFERRED, DeferredTools
 from ostinato.errors import ModelError
 from ostinato.history import History
 from ostinato.messages import AssistantMessage, Message
@@ -73,7 +74,7 @@ DEFAULT_CONFIG = QueryConfig()
 
 
 class ToolUseContext(msgspec.Struct, frozen=True):
-    """What model calls and tools of a query share."""
+    """What model calls and tools of a query share. All `tools` can be called; `deferred` says which are not sent."""
 
     tools: tuple[Tool, ...]
     model: ModelFacts
@@ -83,6 +84,7 @@ class ToolUseContext(msgspec.Struct, frozen=True):
     source: QuerySource
     tracking: QueryTracking
     thinking: Thinking = NO_THINKING
+    deferred: DeferredTools = NOTHING_DEFERRED
 
 
 class AutoCompactTracking(msgspec.Struct, frozen=True):

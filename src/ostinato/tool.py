@@ -105,6 +105,8 @@ class Tool(msgspec.Struct, frozen=True):
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS
     flat_parameters: tuple[str, ...] = msgspec.field(default=())
     """The parameters a small model is offered, all strings; empty means all."""
+    always_load: bool = False
+    """Never left to be found with ToolSearch, however many tools there are."""
 
 
 def build_tool(

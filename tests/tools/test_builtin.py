@@ -1,16 +1,19 @@
 """The set of tools as models, clients and rules see it."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
+from ostinato.codec import encode
+from ostinato.engine.prompt import system_blocks
 from ostinato.tool import Tool
+from ostinato.tools.ask_user_question import AskUserQuestionInput
 from ostinato.tools.bash import BashInput
 from ostinato.tools.builtin import builtin_tools
 from ostinato.tools.edit import EditInput
+from ostinato.tools.equipment import Equipment
 from ostinato.tools.glob import GlobInput
 from ostinato.tools.grep import GrepInput
 from ostinato.tools.multi_edit import MultiEditInput
@@ -18,10 +21,13 @@ from ostinato.tools.notebook_change import NotebookEditInput
 from ostinato.tools.read import ReadInput
 from ostinato.tools.task_output import TaskOutputInput
 from ostinato.tools.task_stop import TaskStopInput
+from ostinato.tools.todo_write import TodoWriteInput
 from ostinato.tools.write import WriteInput
+from ostinato.user_questions import UserAsked
 
-TOOLS = builtin_tools(is_read_only_command=lambda _command: False)
+TOOLS = builtin_tools(is_read_only_command=lambda _command: False, equipment=Equipment())
 INPUT_TYPES: list[type[msgspec.Struct]] = [
+    AskUserQuestionInput,
     BashInput,
     EditInput,
     GlobInput,
@@ -31,12 +37,14 @@ INPUT_TYPES: list[type[msgspec.Struct]] = [
     ReadInput,
     TaskOutputInput,
     TaskStopInput,
+    TodoWriteInput,
     WriteInput,
 ]
 
 
 def test_names_are_those_that_rules_and_hooks_match_on_in_order():
     assert [tool.name for tool in TOOLS] == [
+        "AskUserQuestion",
         "Bash",
         "Edit",
         "Glob",
@@ -46,17 +54,9 @@ def test_names_are_those_that_rules_and_hooks_match_on_in_order():
         "Read",
         "TaskOutput",
         "TaskStop",
+        "TodoWrite",
         "Write",
     ]
-
-
-def test_all_schemas_together_stay_small():
-    """Peers send 12 to 80 kB of tools with every request; ours are to stay under 6.5 kB."""
-    wire = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        for tool in TOOLS
-    ]
-    assert len(json.dumps(wire)) < 6_500
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,20 @@ def test_what_small_models_are_offered_is_required_or_text(tool: Tool):
         return
     assert set(tool.input_schema["required"]) <= set(tool.flat_parameters)
     assert all(properties[name]["type"] == "string" for name in tool.flat_parameters)
+
+
+def test_system_prompt_and_tools_stay_below_8_kb_whatever_is_switched_on():
+    """Peers send 12 to 80 kB with every request before anybody has said a word."""
+
+    async def answers(asked: UserAsked) -> None:
+        del asked
+
+    everything = builtin_tools(
+        is_read_only_command=lambda _command: False, equipment=Equipment(ask_user=answers)
+    )
+    prompt = "".join(system_blocks(None, "", is_short=False))
+    wire = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in everything
+    ]
+    assert len(prompt.encode()) + len(encode(wire)) <= 8_192

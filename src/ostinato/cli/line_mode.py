@@ -32,6 +32,7 @@ from ostinato.cli.terminal_outbox import TerminalOutbox
 from ostinato.cli.terminal_style import Painter
 from ostinato.cli.transcript import Transcript
 from ostinato.cli.trust_question import asked_for_trust
+from ostinato.cli.user_question import UserQuestions
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.configuration import given_configuration
 from ostinato.engine.options import Options
@@ -86,6 +87,7 @@ async def _converse(
         options,
         shell_lines=True,
         can_use_tool=PermissionQuestion(screen, Path(options.cwd), home),
+        ask_user=UserQuestions(screen),
         on_notice=partial(_notice, line, transcript),
         on_shell_output=work.shell_printed,
     )

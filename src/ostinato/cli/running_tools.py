@@ -9,9 +9,11 @@ from rich.cells import cell_len
 from ostinato.cli.folded import folded
 from ostinato.cli.terminal_style import BOLD, CYAN, DIM, GREEN, RED, Painter, cut_to
 from ostinato.cli.terminal_text import TerminalText, terminal_text
+from ostinato.cli.todo_lines import todo_lines
 from ostinato.cli.tool_lines import OUTCOME_WORDS, described, seconds
 from ostinato.events import ToolEnd, ToolOutput, ToolStart
 from ostinato.messages import Text, ToolResult, ToolUse, UserMessage
+from ostinato.todo_list import TOOL_NAME as TODO_TOOL
 from ostinato.visible_text import one_line
 
 MAX_SHOWN: Final = 10
@@ -23,7 +25,7 @@ _DIFF_LINES: Final = 60
 _TARGET_CHARACTERS: Final = 300
 """Of a call or a line of its output; a question shows the whole."""
 
-_OUTPUT_TOOLS: Final = frozenset({"Bash"})
+_OUTPUT_TOOLS: Final = frozenset({"Bash", "TaskOutput", "TaskStop"})
 """Whose output a person wants to see; of others a count tells enough."""
 
 _NEVER_RAN: Final = frozenset({"denied", "cancelled"})
@@ -127,6 +129,9 @@ class RunningTools:
             return self._end_line(running) + self._diff(diff)
         if running.end is not None and running.end.outcome in _NEVER_RAN:
             return self._end_line(running)
+        todos = todo_lines(display) if running.name == TODO_TOOL else []
+        if todos:
+            return self._end_line(running) + "".join(f"  {line}\n" for line in todos)
         lines = terminal_text(_text_of(result)).rstrip("\n").split("\n")
         if result.is_error or running.name in _OUTPUT_TOOLS:
             return self._end_line(running) + self._quoted(lines)

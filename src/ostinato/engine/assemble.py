@@ -11,6 +11,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from ostinato.attachments.instruction_files import LoadedInstructions
+from ostinato.deferred_tools import FoundTools, found_in
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.configuration import (
@@ -24,9 +25,10 @@ from ostinato.engine.configuration import (
 from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
 from ostinato.engine.fallback_models import open_fallbacks
 from ostinato.engine.fresh_key import key_refresher
-from ostinato.engine.gate import Gate, is_read_only_shell
+from ostinato.engine.gate import Gate
 from ostinato.engine.model_access import ModelAccess, model_access
 from ostinato.engine.model_choice import ChosenModel
+from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.option_types import usable_options
 from ostinato.engine.options import Options
@@ -46,7 +48,6 @@ from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home
-from ostinato.invariants import tool_problems
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
 from ostinato.option_values import PermissionMode
@@ -61,9 +62,10 @@ from ostinato.sandbox.environment import ChildEnvironment
 from ostinato.sandbox.shell_folder import ShellFolder
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
-from ostinato.tool import Tool, find_tool
+from ostinato.todo_list import TodoList, todos_in
+from ostinato.tool import Tool
 from ostinato.tools.background_text import background_notice
-from ostinato.tools.builtin import OF_BACKGROUND, builtin_tools
+from ostinato.tools.equipment import Equipment
 from ostinato.version import VERSION
 
 
@@ -102,7 +104,6 @@ class _Ground(msgspec.Struct, frozen=True):
     roots: tuple[Path, ...]
     access: ModelAccess
     chosen: ChosenModel
-    tools: tuple[Tool, ...]
     session: Session
 
     @property
@@ -127,12 +128,12 @@ async def _ground(options: Options) -> _Ground:
     access = await model_access(options, effect, configuration, environment, cwd=cwd, clock=SystemClock())
     chosen = access.choose(options, data_root=root)
     check_prices(_limits_of(options), chosen.facts)
-    tools = _tools(options, effect.rules, chosen.facts)
+    offered_tools(options, effect.rules, chosen.facts, Equipment(), FoundTools())  # a wrong one opens nothing
     if options.resume is None and not options.continue_session:
         session = open_session(options, root, cwd)
     else:  # all that was said is read
         session = await to_thread.run_sync(open_session, options, root, cwd)
-    return _Ground(configuration, effect, environment, cwd, roots, access, chosen, tools, session)
+    return _Ground(configuration, effect, environment, cwd, roots, access, chosen, session)
 
 
 async def _remove_old_sessions(ground: _Ground) -> None:
@@ -173,12 +174,11 @@ class _Maker:
         self._instructions = LoadedInstructions()
         self._budget = TreeBudget(_limits_of(options), self._clock)
         self._chain = open_fallbacks(options, self._budget.limits, self.choose_model, first=ground.chosen)
-        builtin = builtin_tools(is_read_only_command=is_read_only_shell)
         self._gate = Gate(
             Policy(options.permission_mode or "default", ground.effect.rules),
             options.can_use_tool,
             home=ground.home,
-            builtin_names=frozenset(tool.name for tool in builtin),
+            builtin_names=BUILTIN_NAMES,
             keeper=ground.effect.keeper,
             is_bypass_disabled=ground.effect.is_bypass_disabled,
             tell=options.on_notice,
@@ -225,7 +225,15 @@ class _Maker:
         background = BackgroundProcesses(children, spill, self._tell_of_end)
         shell = ShellFolder(ground.cwd, ground.roots)
         workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home, background, shell)
-        place = Place(session.session_id, session.journal, workspace, SeenFiles(), session.notices)
+        place = Place(
+            session.session_id,
+            session.journal,
+            workspace,
+            SeenFiles(),
+            session.notices,
+            TodoList(todos_in(session.records)),
+            FoundTools(found_in(session.records)),
+        )
         started = SessionStarted(session.session_id, str(ground.cwd), model.id, VERSION)
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
 
@@ -235,6 +243,7 @@ class _Maker:
     async def parts(self, place: Place, chosen: ChosenModel) -> Parts:
         check_prices(self._budget.limits, chosen.facts)
         around = await self._surroundings(place, chosen.facts)
+        offered = self._offered(place, chosen)
         self._instructions = around.instructions
         shortening = Shortening(self._ids.uuid)
         deps = Deps(
@@ -248,7 +257,7 @@ class _Maker:
             mentions=around.mentions,
             budget=self._budget,
             jitter=_jitter,
-            prepare_context=self._pipeline(place, chosen),
+            prepare_context=self._pipeline(place, offered.tools),
             shorten=shortening.overflow,
             strip_media=shortening.media,
             after_tool=tuple(self._options.after_tool_hooks),
@@ -256,21 +265,20 @@ class _Maker:
             stop_failure_hooks=tuple(self._options.stop_failure_hooks),
             fallbacks=self._chain.fallbacks,
             refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
-        )
-        return Parts(place, chosen, self._setting(place, chosen, around.user_context), deps)
-
-    def _tools_for(self, chosen: ChosenModel) -> tuple[Tool, ...]:
-        ground = self._ground
-        if chosen is ground.chosen:
-            return ground.tools
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
-        return _tools(self._options, ground.effect.rules, chosen.facts)
+        )
+        return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)
 
-    def _pipeline(self, place: Place, chosen: ChosenModel) -> ContextPipeline:
+    def _offered(self, place: Place, chosen: ChosenModel) -> Offered:
+        options, rules = self._options, self._ground.effect.rules
+        equipment = Equipment(place.todos, options.ask_user)
+        return offered_tools(options, rules, chosen.facts, equipment, place.found_tools)
+
+    def _pipeline(self, place: Place, tools: tuple[Tool, ...]) -> ContextPipeline:
         sources = ContextSources(
             place.workspace,
             place.files,
-            self._tools_for(chosen),
+            tools,
             self._clock,
             self._ids,
             may_read=lambda path: self._gate.may_read(path, place.workspace),
@@ -305,10 +313,11 @@ class _Maker:
             may_read=lambda path: self._gate.may_read(path, place.workspace),
             home=self._ground.home,
             data_root=self._ground.data_root,
+            todos=place.todos,
         )
         return await surroundings_of(sources, facts, with_instructions=self._options.instructions)
 
-    def _setting(self, place: Place, chosen: ChosenModel, context: str) -> Setting:
+    def _setting(self, place: Place, chosen: ChosenModel, offered: Offered, context: str) -> Setting:
         options, ground, facts = self._options, self._ground, chosen.facts
         system = system_blocks(
             options.system_prompt, options.append_system_prompt, is_short=facts.short_prompt
@@ -316,7 +325,8 @@ class _Maker:
         return Setting(
             session_id=place.session_id,
             model=facts,
-            tools=self._tools_for(chosen),
+            tools=offered.tools,
+            deferred=offered.deferred,
             workspace=place.workspace,
             files=place.files,
             settings=ModelSettings(system, context, options.temperature),
@@ -361,20 +371,3 @@ def _folders(options: Options, home: Path | None, cwd: Path | None) -> tuple[Pat
 
 def _limits_of(options: Options) -> BudgetLimits:
     return BudgetLimits(options.max_budget_usd, options.max_total_tokens, options.timeout_s)
-
-
-def _tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> tuple[Tool, ...]:
-    """What the model is offered: a tool that is denied whole is not shown, a small model sees only its subset."""
-    offered = options.tools
-    if offered is None:
-        offered = builtin_tools(is_read_only_command=is_read_only_shell)
-        if facts.tool_names:
-            offered = [tool for tool in offered if tool.name in facts.tool_names]
-    tools = (*offered, *options.extra_tools)
-    wrong = tool_problems(tools)
-    if wrong:
-        raise UsageError(wrong[0], hint="give each tool a legal name of its own and a schema of an object")
-    hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
-    if "Bash" in hidden or (options.tools is None and find_tool(offered, "Bash") is None):
-        hidden |= OF_BACKGROUND
-    return tuple(tool for tool in tools if hidden.isdisjoint({tool.name, *tool.aliases}))

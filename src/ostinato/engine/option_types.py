@@ -139,6 +139,7 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
     "instructions": _SWITCH,
     "fallback_models": _TEXTS,
     "refresh_api_key": _FUNCTION,
+    "ask_user": _FUNCTION,
     "model_overrides": _MAPPING,
     "models": (_is_mapping, "a dict from names to dicts"),
     "on_notice": (callable, "a function that takes a sentence"),

@@ -13,6 +13,7 @@ from ostinato.state import DEFAULT_CONFIG, QueryConfig
 from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
 from ostinato.tool_hooks import AfterTool
+from ostinato.user_questions import AskUser
 
 
 class Allow(msgspec.Struct, frozen=True):
@@ -93,6 +94,7 @@ class Options(msgspec.Struct, frozen=True):
     `after_tool_hooks` are told of each call that ran, and may add a note for the model or end the query (`ostinato.AfterTool`).
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
+    `ask_user` puts the model's questions to a person (`ostinato.user_questions`); without it they are declined.
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
     models over the network; environment variables win over them (docs/providers.md). `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is
@@ -134,6 +136,7 @@ class Options(msgspec.Struct, frozen=True):
     after_tool_hooks: Sequence[AfterTool] = ()
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
+    ask_user: AskUser | None = None
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     deadlines: Deadlines = DEFAULT_DEADLINES
@@ -179,6 +182,7 @@ class QueryOptions(TypedDict, total=False):
     after_tool_hooks: Sequence[AfterTool]
     stop_hooks: Sequence[StopHook]
     stop_failure_hooks: Sequence[StopFailureHook]
+    ask_user: AskUser | None
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
     deadlines: Deadlines

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from ostinato.deferred_tools import FoundTools
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.setting import Setting
@@ -14,6 +15,7 @@ from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.ports import Journal, ModelFacts, Permissions, Workspace
 from ostinato.submissions import QueuedPrompt
+from ostinato.todo_list import TodoList
 
 
 class SessionJournal(Journal, Protocol):
@@ -28,13 +30,15 @@ class SessionJournal(Journal, Protocol):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a conversation happens: its session, its folder, and the files it has seen."""
+    """Where a conversation happens: its session, its folder, the files it has seen, and what its tools keep beside the messages."""
 
     session_id: str
     journal: SessionJournal
     workspace: Workspace
     files: SeenFiles
     notices: tuple[str, ...] = ()
+    todos: TodoList = msgspec.field(default_factory=TodoList)
+    found_tools: FoundTools = msgspec.field(default_factory=FoundTools)
 
 
 async def end_processes(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ostinato.deferred_tools import NOTHING_DEFERRED, DeferredTools
 from ostinato.option_values import Effort, ThinkingWish
 from ostinato.ports import FileState, ModelFacts, Workspace
 from ostinato.state import ModelSettings, QueryConfig
@@ -23,5 +24,6 @@ class Setting(msgspec.Struct, frozen=True):
     max_output_tokens: int | None = None
     thinking: ThinkingWish | None = None
     effort: Effort | None = None
+    deferred: DeferredTools = NOTHING_DEFERRED
     notices: tuple[str, ...] = ()
     """Sentences for the user: a session that is not kept, damage that was put aside, a small model."""

@@ -177,6 +177,7 @@ class Submission:
             source=QuerySource("sdk"),
             tracking=QueryTracking(parts.deps.ids.uuid()),
             thinking=thinking_for(setting.model, setting.thinking, setting.effort).thinking,
+            deferred=setting.deferred,
         )
         return QueryParams(
             messages=self._talk.history,

@@ -15,12 +15,14 @@ from anyio import to_thread
 from ostinato.attachments.background_ends import BackgroundEnds
 from ostinato.attachments.instruction_candidates import is_anything_there
 from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInstructions
+from ostinato.attachments.todo_reminder import TodoReminder
 from ostinato.engine.prompt import user_context
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.journal.places import project_folder
 from ostinato.loop.deps import Collect, Found, Prefetch, ResolveMentions, no_attachments
 from ostinato.messages import Message
 from ostinato.ports import Clock, Ids, ModelFacts, Workspace
+from ostinato.todo_list import TodoList
 
 if TYPE_CHECKING:
     from ostinato.attachments.collect import CollectTogether
@@ -48,6 +50,7 @@ class Sources(msgspec.Struct, frozen=True):
     may_read: Callable[[Path], bool]
     home: Path | None
     data_root: Path | None
+    todos: TodoList = msgspec.field(default_factory=TodoList)
 
 
 async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructions: bool) -> Surroundings:
@@ -95,10 +98,12 @@ def _collectors(
         nested = NestedInstructions(loaded, places, sources.workspace, sources.ids)
         changed = ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)
         day = DateChange(told, sources.clock, sources.ids)
+        todos = TodoReminder(sources.todos, sources.ids)
         named = [
             NamedCollector("nested", nested, nested.at_once),
             NamedCollector("changed", changed, changed.at_once),
             NamedCollector("background", background, background.at_once),
+            NamedCollector("todos", todos, todos.at_once),
             NamedCollector("date", day, day.at_once),
         ]
         return CollectTogether(named, sources.clock)
@@ -112,9 +117,11 @@ def _collectors(
 
 
 def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -> ResolveMentions:
+    todos = TodoReminder(sources.todos, sources.ids)
+
     def mentioned(prompt: str, view: Sequence[Message]) -> Found:
         sources.workspace.settle_shell_folder()
-        ended = background.at_once(view)
+        ended = (*background.at_once(view), *todos.at_once(view))
         return resolved(prompt, view, ended) if "@" in prompt else ended
 
     async def resolved(prompt: str, view: Sequence[Message], ended: Sequence[Message]) -> Sequence[Message]:

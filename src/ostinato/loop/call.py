@@ -68,7 +68,8 @@ def _checked(
     except Exception as error:  # the tool's own validation failed to validate
         checked = InvalidInput(described(error))
     if isinstance(checked, InvalidInput):
-        return error_end(block, results.invalid_input(checked.message))
+        hint = results.load_first(tool.name) if context.deferred.is_unknown(tool.name) else ""
+        return error_end(block, results.invalid_input(checked.message) + hint)
     return Prepared(tool, block, checked, _access(tool, checked, context), _is_read_only(tool, checked))
 
 

@@ -1,0 +1,85 @@
+"""Which tools a conversation has, and which of them its requests hold.
+
+A tool that is denied whole is not there; a small model has only its subset; what could do nothing but say so is not sent; and
+where the caller's own tools are many, they are known by name only.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools, FoundTools, deferred
+from ostinato.engine.gate import is_read_only_shell
+from ostinato.engine.options import Options
+from ostinato.errors import UsageError
+from ostinato.invariants import tool_problems
+from ostinato.permissions.rules import Rule
+from ostinato.ports import ModelFacts
+from ostinato.tool import Tool, find_tool
+from ostinato.tools.builtin import OF_BACKGROUND, builtin_tools
+from ostinato.tools.equipment import Equipment
+
+BUILTIN_NAMES: Final = frozenset({
+    SEARCH_TOOL,
+    *(
+        tool.name
+        for tool in builtin_tools(is_read_only_command=lambda _command: False, equipment=Equipment())
+    ),
+})
+"""What a rule or the gate may believe about a tool, it may only of these."""
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """All `tools` can be called; a request holds what `deferred` leaves of them."""
+
+    tools: tuple[Tool, ...]
+    deferred: DeferredTools = NOTHING_DEFERRED
+
+
+def offered_tools(
+    options: Options, rules: tuple[Rule, ...], facts: ModelFacts, equipment: Equipment, found: FoundTools
+) -> Offered:
+    """The built-in ones in their order, then the caller's. Raises UsageError for a caller's tool that no provider would take."""
+    first = _first(options, facts, equipment)
+    tools = (*first, *options.extra_tools)
+    wrong = tool_problems(tools)
+    if wrong:
+        raise UsageError(wrong[0], hint="give each tool a legal name of its own and a schema of an object")
+    hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
+    if "Bash" in hidden or (options.tools is None and find_tool(first, "Bash") is None):
+        hidden |= OF_BACKGROUND
+    shown = tuple(tool for tool in tools if hidden.isdisjoint({tool.name, *tool.aliases}))
+    off = equipment.switched_off if options.tools is None else frozenset[str]()
+    # What a small model is offered is chosen for it; one that is to search would never find anything.
+    later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, options.extra_tools, facts)
+    return _with_search(shown, later, found, off)
+
+
+def _first(options: Options, facts: ModelFacts, equipment: Equipment) -> Sequence[Tool]:
+    if options.tools is not None:
+        return options.tools
+    offered = builtin_tools(is_read_only_command=is_read_only_shell, equipment=equipment)
+    return [tool for tool in offered if tool.name in facts.tool_names] if facts.tool_names else offered
+
+
+def _later(shown: Sequence[Tool], extra: Sequence[Tool], facts: ModelFacts) -> tuple[Tool, ...]:
+    if not extra or find_tool(shown, SEARCH_TOOL) is not None:
+        return ()
+    own = [tool for tool in shown if any(tool is one for one in extra)]
+    return deferred(own, context_window=facts.context_window)
+
+
+def _with_search(
+    shown: tuple[Tool, ...], later: tuple[Tool, ...], found: FoundTools, off: frozenset[str]
+) -> Offered:
+    if not later:
+        return Offered(shown, DeferredTools(found, switched_off=off) if off else NOTHING_DEFERRED)
+    from ostinato.tools.tool_search import tool_search_tool  # ruff: ignore[import-outside-top-level] - only where tools are many
+
+    first = [tool for tool in shown if all(tool is not one for one in later)]
+    search = tool_search_tool(later, found)
+    return Offered(
+        (*first, search, *later),
+        DeferredTools(found, frozenset(tool.name for tool in later), off),
+    )
