@@ -160,6 +160,14 @@ def test_long_output_is_folded_with_a_count_and_read_files_are_only_counted():
     assert shown(*ran(call("Read", "t1", file_path="x"), text)) == "\n● Read(x), 1.2 s (100 lines)\n"
 
 
+@pytest.mark.parametrize("name", ["TaskOutput", "TaskStop"])
+def test_a_command_in_the_background_is_named_and_its_output_shown_as_any_commands(name: str):
+    text = "[bash_1: running for 3 s]\n" + "\n".join(f"line {number}" for number in range(100))
+    screen = shown(*ran(call(name, "t1", task_id="bash_1", block=True), text))
+    assert screen.startswith(f"\n● {name}(bash_1), 1.2 s\n  │ [bash_1: running for 3 s]\n  │ line 0\n")
+    assert "  │ line 1\n  │ … 93 more lines\n  │ line 95\n" in screen
+
+
 def test_a_diff_is_shown_in_place_of_the_result_and_folded():
     diff = "--- a\n+++ b\n" + "+new\n" * 100
     screen = shown(*ran(call("Write", "t1", file_path="x"), "written", {"diff": diff}))

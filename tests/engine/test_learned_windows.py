@@ -26,6 +26,14 @@ async def test_a_result_names_the_window_that_was_learned():
     await engine.aclose()
 
 
+async def test_who_asks_which_model_answers_is_told_the_window_that_was_learned():
+    engine = await Desk(ScriptedModel(Fails(too_much(48_000)), Reply(say("a"), usage=USED))).engine()
+    assert engine.model == SCRIPTED_FACTS
+    await submitted(engine, "one")
+    assert engine.model.context_window == 48_000
+    await engine.aclose()
+
+
 async def test_each_model_has_its_own():
     gone = ModelError("gone", kind="not_found", status=404, recover="fallback_model")
     other = ScriptedModel(Fails(too_much(30_000)), Reply(say("here"), usage=USED), facts=OTHER_FACTS)

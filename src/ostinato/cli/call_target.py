@@ -14,6 +14,7 @@ _MAIN_ARGUMENTS: Final = (
     "url",
     "query",
     "path",
+    "task_id",
     "description",
 )
 """The first of these that a call has says what it is about."""

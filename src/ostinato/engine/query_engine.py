@@ -200,7 +200,7 @@ class QueryEngine:
             self._retired.append(self._talk.parts.chosen)
             self._talk.adopt(parts)
         await self._close_retired()
-        return self.model
+        return self._talk.believed(chosen.facts)
 
     def set_permission_mode(self, mode: PermissionMode) -> None:
         """For the very next decision, in a running query too. Raises UsageError."""

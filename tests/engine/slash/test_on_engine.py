@@ -15,10 +15,11 @@ from ostinato.config.trust import record_trust
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.errors import ModelError
 from ostinato.events import Result, SystemEvent, Terminal, ToolEnd
 from ostinato.messages import Text
 from ostinato.ports import ModelRequest
-from ostinato.testing import Reply, ScriptedModel, call, say
+from ostinato.testing import Fails, Reply, ScriptedModel, call, say
 
 
 class Folders:
@@ -264,6 +265,16 @@ async def test_cost_counts_what_was_spent_before_a_resume(folders: Folders):
         after, _ = await submit(engine, "/cost")
     assert before.text == after.text
     assert "nothing was spent" not in before.text
+
+
+async def test_model_and_its_window_are_told_as_they_turned_out_to_be(folders: Folders):
+    error = ModelError("too much", kind="output_overflow", status=400, recover="shrink_output")
+    sized = error.sized(input_tokens=43_000, limit_tokens=48_000, output_limit_tokens=None)
+    model = ScriptedModel(Fails(sized), Reply(say("a")))
+    async with open_engine(folders.options(model)) as engine:
+        assert "48,000" not in (await submit(engine, "/model"))[0].text
+        await submit(engine, "go")
+        assert "48,000 tokens" in (await submit(engine, "/model"))[0].text
 
 
 async def test_an_unknown_model_changes_nothing(folders: Folders):
