@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import anyio
 import msgspec
@@ -36,8 +36,6 @@ R = TypeVar("R")
 
 IsReadOnly = Callable[[Mapping[str, Any]], bool]
 
-STILL_RUNNING: Final = "it runs in a thread, which cannot be stopped: it may still be at work"
-
 
 class FunctionTool(Tool, Generic[P, R], frozen=True, kw_only=True):
     """A tool that can also be called like the function that it was made of."""
@@ -62,6 +60,7 @@ def tool(
     timeout_s: float | None = None,
     interrupt: InterruptBehaviour = "block",
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS,
+    always_load: bool = False,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
@@ -76,14 +75,16 @@ def tool(
     timeout_s: float | None = None,
     interrupt: InterruptBehaviour = "block",
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS,
+    always_load: bool = False,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a tool of a function, as `@tool` or `@tool(read_only=True)`. An async function runs as it is, any other in a thread.
 
     `read_only` and `access` may depend on the input. Without `access`, a tool that only reads runs beside everything else,
-    and one that does not runs alone. `timeout_s` ends the call with an error. Raises UsageError for a function that cannot
+    and one that does not runs alone. `timeout_s` ends the call with an error (default: the engine's limit). `always_load`: its
+    schema is sent with every request, however many tools there are. Raises UsageError for a function that cannot
     be a tool, and says what to change.
     """
-    manner = _Manner(read_only, access, timeout_s, interrupt, max_result_characters)
+    manner = _Manner(read_only, access, timeout_s, interrupt, max_result_characters, always_load)
 
     def made(function: Callable[P, R]) -> FunctionTool[P, R]:
         return _made(function, name, description, manner)
@@ -97,6 +98,7 @@ class _Manner(msgspec.Struct, frozen=True):
     timeout_s: float | None
     interrupt: InterruptBehaviour
     max_result_characters: int
+    always_load: bool
 
 
 def _made(
@@ -121,12 +123,14 @@ def _made(
         name=name,
         description=words,
         input_schema=parameters.schema,
-        call=_Call(function, parameters, manner.timeout_s),
+        call=_Call(function, parameters),
         validate=parameters.problem,
         access=_access(manner),
         is_read_only=read_only if callable(read_only) else lambda _input: read_only,
         interrupt_behaviour=manner.interrupt,
+        timeout_s=manner.timeout_s,
         max_result_characters=manner.max_result_characters,
+        always_load=manner.always_load,
         flat_parameters=_flat(parameters.schema),
         function=function,
     )
@@ -182,24 +186,16 @@ def _flat(schema: Mapping[str, Any]) -> tuple[str, ...]:
 class _Call:
     """Implements `CallTool`."""
 
-    def __init__(self, function: Callable[..., Any], parameters: Parameters, timeout_s: float | None) -> None:
+    def __init__(self, function: Callable[..., Any], parameters: Parameters) -> None:
         self._function = function
         self._parameters = parameters
-        self._timeout_s = timeout_s
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # ruff: ignore[unreliable-callable-check] - whether its call is async, not whether there is one
         )
 
     async def __call__(self, call_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         arguments = self._parameters.arguments(call_input)
-        if self._timeout_s is None:
-            return outcome_of(await self._returned(arguments, context))
-        with anyio.move_on_after(self._timeout_s) as scope:
-            return outcome_of(await self._returned(arguments, context))
-        assert scope.cancelled_caught
-        more = "" if self._is_async else f"; {STILL_RUNNING}"
-        text = f"it took longer than its limit of {self._timeout_s:g} s and was stopped{more}"
-        return ToolOutcome(text, is_error=True, is_timed_out=True)
+        return outcome_of(await self._returned(arguments, context))
 
     async def _returned(self, arguments: dict[str, Any], context: ToolContext) -> object:
         if self._is_async:
