@@ -18,7 +18,7 @@ def store_result(folder: Path, call_id: str, text: str) -> Path | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
-        return path if path.is_file() else None
+        return path if os.path.isfile(path) else None
     except OSError:
         return None
     try:
