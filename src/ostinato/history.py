@@ -5,7 +5,7 @@ newest history owns the growing end of shared lists, an older one copies when it
 the view in O(n). `History.fold(records)` equals the live view, always (`tests/test_history.py`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar, assert_never
 
 import msgspec
@@ -76,7 +76,7 @@ class History:
     def fold(cls, records: Iterable[Record]) -> "History":
         """The history that these records make, oldest first."""
         log = list(records)
-        undone = _undone_edits(log)
+        undone = undone_edits(log)
         history = cls.empty()
         for record in log:
             if isinstance(record, Undo) or (isinstance(record, Edit) and record.edit_id in undone):
@@ -275,7 +275,7 @@ def _results_joined(held: UserMessage, more: UserMessage, order: dict[str, int])
     )
 
 
-def _undone_edits(log: list[Record]) -> set[str]:
+def undone_edits(log: Sequence[Record]) -> set[str]:
     """Ids of edits without effect; an `Undo` counts if it was not itself undone and its target stands before it."""
     effective: list[Undo] = []
     made: set[str] = set()

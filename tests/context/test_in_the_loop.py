@@ -60,7 +60,11 @@ class Talk:
             return self._summary
         self.asked.append(request)
         done = len(self.asked)
-        return Reply(call("Look", f"t{done}", number=done), usage=Usage()) if done <= self.rounds else Reply(say("done"))
+        return (
+            Reply(call("Look", f"t{done}", number=done), usage=Usage())
+            if done <= self.rounds
+            else Reply(say("done"))
+        )
 
     async def play(self) -> list[Event]:
         deps = replace(self.scene.deps(), prepare_context=pipeline())

@@ -18,6 +18,10 @@ def rounds(count: int, characters: int = 10_000, **given: object):
     return [m for n in range(count) for m in round_of(f"c{n}", prose(characters, f"r{n}"))]
 
 
+def rounds_from(first: int, last: int):
+    return [m for n in range(first, last) for m in round_of(f"c{n}", prose(10_000, f"r{n}"))]
+
+
 def cleared(of: dict[str, str]) -> list[str]:
     return [call for call, text in of.items() if text.startswith(CLEARED_HEAD)]
 
@@ -77,7 +81,12 @@ async def test_what_was_cleared_stays_cleared_and_comes_back_only_by_undo():
     assert (await run(stage(), once, FULL))[1] == ()
     first = edits[0]
     assert isinstance(first, ReplaceResult)
-    assert results(once.append(Undo("undo", first.edit_id)))["c0"] == prose(10_000, "r0")
+    back = once.append(Undo("undo", first.edit_id))
+    assert results(back)["c0"] == prose(10_000, "r0")
+    more = back.extend(rounds_from(40, 80))
+    again, more_edits = await run(stage(), more, FULL)
+    assert more_edits
+    assert results(again)["c0"] == prose(10_000, "r0")
 
 
 async def test_a_file_that_holds_the_result_is_still_named():

@@ -14,7 +14,7 @@ from ostinato.messages import (
     user_prompt,
 )
 from ostinato.normalise.normaliser import Normaliser
-from ostinato.records import ReplaceResult, Snip
+from ostinato.records import ReplaceResult, Snip, Undo
 from ostinato.testing import CountingIds
 
 
@@ -104,3 +104,11 @@ async def test_a_call_without_its_result_is_no_round():
     lone = assistant_fragment("a-open", "r-open", "m", ToolUse("open", "Read", {"file_path": "a.py"}))
     of = history(lone, user_prompt("p2", "What now?"), *reading("c2"), *reading("c3"), *NEWEST)
     assert "open" in calls((await run(stage(), of, FULL))[0])
+
+
+async def test_rounds_that_were_brought_back_are_not_hidden_again():
+    of = history(*reading("c1"), *reading("c2"), *reading("c3"), *NEWEST)
+    once, edits = await run(stage(), of, FULL)
+    back = once.append(Undo("u", edits[0].edit_id))
+    assert calls(back) == calls(of)
+    assert (await run(stage(), back, FULL))[1] == ()

@@ -14,7 +14,7 @@ from ostinato.context.reactive import message_tokens
 from ostinato.context.span_account import risk_of, span_account
 from ostinato.context.spans import SPAN_TOKENS, finished_spans
 from ostinato.context_pass import PassFacts
-from ostinato.history import History
+from ostinato.history import History, undone_edits
 from ostinato.messages import Message, Text, UserMessage
 from ostinato.records import AnyEdit, Carried, Fold
 from ostinato.window_limits import auto_compact_tokens, collapse_commit_tokens, collapse_staging_tokens
@@ -105,8 +105,7 @@ class Collapse:
 
 def _undone(messages: History) -> frozenset[str]:
     """Ends of spans that the user wanted to have back."""
-    folds = [record for record in messages.log() if isinstance(record, Fold)]
-    shown = {message.uuid for message in messages} if folds else frozenset[str]()
-    return frozenset(
-        uuid for fold in folds if fold.summary.uuid not in shown for uuid in (fold.first, fold.last)
-    )
+    log = messages.log()
+    undone = undone_edits(log)
+    folds = [edit for edit in log if isinstance(edit, Fold) and edit.edit_id in undone]
+    return frozenset(uuid for fold in folds for uuid in (fold.first, fold.last))

@@ -7,9 +7,9 @@ from typing import Final
 
 from ostinato.context.exchanges import Exchange, exchanges, shown_call
 from ostinato.context_pass import PassFacts
-from ostinato.history import History
+from ostinato.history import History, undone_edits
 from ostinato.normalise.token_estimate import blocks_tokens
-from ostinato.records import AnyEdit, ReplaceResult
+from ostinato.records import AnyEdit, Record, ReplaceResult
 from ostinato.window_limits import effective_window_tokens
 
 COMPACTABLE: Final = frozenset(
@@ -56,14 +56,20 @@ class Microcompact:
         is_full = facts.used_tokens >= max(self._share * room, self._not_before_tokens)
         if not is_idle and not is_full:
             return ()
-        results = [one for one in exchanges(messages.view()) if one.call.name in COMPACTABLE]
+        log = messages.log()
+        wanted_back = _wanted_back(log)
+        results = [
+            one
+            for one in exchanges(messages.view())
+            if one.call.name in COMPACTABLE and one.call.id not in wanted_back
+        ]
         chosen = _old_when_idle(results) if is_idle else []
         if is_full:
             old, least = _old_by_size(results, _part(KEPT_TOKENS, room)), _part(MIN_FREED_TOKENS, room)
             freed = sum(blocks_tokens((one.result,)) for one in old)
             self._not_before_tokens = facts.used_tokens + max(0, least - freed)
             chosen = max(chosen, old if freed >= least else [], key=len)
-        return self._clearing(chosen, _stored(messages)) if chosen else ()
+        return self._clearing(chosen, _stored(log)) if chosen else ()
 
     def _clearing(self, chosen: Sequence[Exchange], stored: Mapping[str, str]) -> list[AnyEdit]:
         edits: list[AnyEdit] = []
@@ -80,13 +86,19 @@ def cleared_text(one: Exchange, stored_as: str) -> str:
     return f"{CLEARED_HEAD}{shown_call(one.call)}, {size}{where}. Call it again if you need it.]"
 
 
-def _stored(messages: History) -> dict[str, str]:
+def _stored(log: Sequence[Record]) -> dict[str, str]:
     """Where stage 1 put results, by call."""
     return {
-        edit.tool_use_id: edit.stored_as
-        for edit in messages.log()
-        if isinstance(edit, ReplaceResult) and edit.stored_as
+        edit.tool_use_id: edit.stored_as for edit in log if isinstance(edit, ReplaceResult) and edit.stored_as
     }
+
+
+def _wanted_back(log: Sequence[Record]) -> frozenset[str]:
+    """Calls whose results the user has brought back: they are not cleared again."""
+    undone = undone_edits(log)
+    return frozenset(
+        edit.tool_use_id for edit in log if isinstance(edit, ReplaceResult) and edit.edit_id in undone
+    )
 
 
 def _old_when_idle(results: Sequence[Exchange]) -> list[Exchange]:

@@ -12,11 +12,11 @@ import msgspec
 from ostinato.codec import encode
 from ostinato.context.exchanges import exchanges, shown_call
 from ostinato.context_pass import PassFacts
-from ostinato.history import History
+from ostinato.history import History, undone_edits
 from ostinato.messages import AssistantMessage, Message, ToolUse, UserMessage, meta_prompt
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.normalise.token_estimate import blocks_tokens
-from ostinato.records import AnyEdit, ReplaceResult, Snip
+from ostinato.records import AnyEdit, Record, ReplaceResult, Snip
 from ostinato.window_limits import effective_window_tokens
 
 USED_SHARE: Final = 0.6
@@ -55,7 +55,10 @@ class RedundantRounds:
         if facts.used_tokens < max(USED_SHARE * room, self._not_before_tokens):
             return ()
         view = messages.view()
-        spans = _joined(_redundant(view, _replaced(messages)))
+        log = messages.log()
+        wanted_back = _wanted_back(view, log)
+        rounds = _redundant(view, _replaced(log))
+        spans = _joined([one for one in rounds if one.start not in wanted_back])
         edits = [self._snip(view, span) for span in spans]
         freed = sum(_tokens(view[span[0].start : span[-1].end + 1]) for span in spans)
         freed -= sum(_tokens((edit.marker,)) for edit in edits)
@@ -70,9 +73,22 @@ class RedundantRounds:
         return Snip(self._new_uuid(), view[span[0].start].uuid, view[span[-1].end].uuid, marker)
 
 
-def _replaced(messages: History) -> frozenset[str]:
+def _replaced(log: Sequence[Record]) -> frozenset[str]:
     """Calls whose result is no longer there as it was: what came before them is not made superfluous by them."""
-    return frozenset(edit.tool_use_id for edit in messages.log() if isinstance(edit, ReplaceResult))
+    return frozenset(edit.tool_use_id for edit in log if isinstance(edit, ReplaceResult))
+
+
+def _wanted_back(view: Sequence[Message], log: Sequence[Record]) -> frozenset[int]:
+    """Places of what the user has brought back: it is not hidden again."""
+    undone = undone_edits(log)
+    snips = [edit for edit in log if isinstance(edit, Snip) and edit.edit_id in undone]
+    places = {message.uuid: place for place, message in enumerate(view)} if snips else {}
+    return frozenset(
+        place
+        for snip in snips
+        if snip.first in places and snip.last in places
+        for place in range(places[snip.first], places[snip.last] + 1)
+    )
 
 
 def _redundant(view: Sequence[Message], replaced: frozenset[str]) -> list[_Round]:
