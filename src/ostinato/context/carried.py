@@ -50,15 +50,38 @@ def _joined(parts: Sequence[Carried]) -> Carried:
     )
 
 
-def carried_on(before: Carried, gone: Sequence[Message], window_tokens: int) -> Carried:
-    """What is carried once these messages are no longer in the view; its words fit a window of this size."""
-    words = [*before.words, *(said for said in map(users_words, gone) if said.strip())]
+def carried_on(
+    messages: History, gone: Sequence[Message], window_tokens: int, *, with_earlier: bool = True
+) -> Carried:
+    """What is carried once these messages of the view are no longer in it; its words fit a window of this size. `with_earlier`:
+    with what the newest boundary carried.
+    """
+    before = _at_boundary(messages) if with_earlier else NOTHING_CARRIED
+    folded = {record.summary.uuid: record.carried for record in messages.log() if isinstance(record, Fold)}
+    parts = [
+        before,
+        *(folded.get(one.uuid) or Carried(words=(users_words(one),)) for one in gone),
+    ]
+    words = [said for part in parts for said in part.words if said.strip()]
     first = before.first_prompt or (words[0] if words else "")
     deeds = deeds_of(gone)
-    changed = _newest((*before.changed, *deeds.changed))
-    read = tuple(path for path in _newest((*before.read, *deeds.read)) if path not in changed)
+    changed = _newest((*(path for part in parts for path in part.changed), *deeds.changed))
+    read = _newest((*(path for part in parts for path in part.read), *deeds.read))
     room = int(min(MAX_WORDS_TOKENS, WORDS_SHARE * window_tokens))
-    return Carried(_shortened(first, int(room * FIRST_PROMPT_SHARE)), _fitting(words, room), changed, read)
+    return Carried(
+        _shortened(first, int(room * FIRST_PROMPT_SHARE)),
+        _fitting(words, room),
+        changed,
+        tuple(path for path in read if path not in changed),
+    )
+
+
+def _at_boundary(messages: History) -> Carried:
+    shown = {message.uuid for message in messages}
+    for record in reversed(messages.log()):
+        if isinstance(record, Boundary) and record.summary.uuid in shown:
+            return record.carried
+    return NOTHING_CARRIED
 
 
 def carried_text(carried: Carried) -> str:

@@ -7,7 +7,8 @@ from typing import Final, Literal, assert_never
 
 import msgspec
 
-from ostinato.context.carried import carried_before, carried_on, carried_text
+from ostinato.context.carried import carried_on, carried_text
+from ostinato.context.digest import cut
 from ostinato.context.reactive import kept_start, message_tokens
 from ostinato.context.summary_prompt import SUMMARISER, summary_in, summary_request
 from ostinato.context.transcript import transcript_text
@@ -15,7 +16,7 @@ from ostinato.context_pass import PassFacts, Summarise, SummaryFailed, SummaryRe
 from ostinato.history import History
 from ostinato.invariants import cut_points
 from ostinato.messages import Message, Text, UserMessage
-from ostinato.records import Boundary
+from ostinato.records import Boundary, Fold
 
 Trigger = Literal["auto", "manual", "reactive"]
 MAX_SHRINKS: Final = 3
@@ -27,6 +28,7 @@ TAIL_SHARE: Final = 0.1
 """Of the window: the newest rounds that stay word for word."""
 
 MIN_GAIN: Final = 0.1
+QUOTED_CHARACTERS: Final = 500
 ENDS_IT: Final = frozenset({"aborted", "over_budget", "error"})
 """After these no other form of the request would do better."""
 
@@ -48,6 +50,12 @@ class Compacted(msgspec.Struct, frozen=True):
     tokens_after: int
 
 
+class Folded(msgspec.Struct, frozen=True):
+    fold: Fold
+    tokens_before: int
+    tokens_after: int
+
+
 class NotCompacted(msgspec.Struct, frozen=True):
     """Nothing has changed. `why` names the check or failure, `message` tells a person."""
 
@@ -65,6 +73,11 @@ class NotCompacted(msgspec.Struct, frozen=True):
     message: str
 
 
+TOO_LITTLE: Final = NotCompacted(
+    "too_little", "there is nothing before the newest round that could be summarised"
+)
+
+
 class Compaction:
     """`whole_path`: where every word is still found, told to the model; None if nothing is kept."""
 
@@ -80,38 +93,63 @@ class Compaction:
         self._whole_path = whole_path
 
     async def __call__(
-        self, messages: History, facts: PassFacts, *, trigger: Trigger, instructions: str = ""
+        self,
+        messages: History,
+        facts: PassFacts,
+        *,
+        trigger: Trigger,
+        instructions: str = "",
+        kept_from: int | None = None,
     ) -> Compacted | NotCompacted:
+        """`kept_from`: where the part begins that stays, a cut point of the view; None: the newest rounds that fit."""
         view, model = messages.view(), facts.model
-        start = kept_start(view, int(min(MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window)))
+        start = kept_from
+        if start is None:
+            start = kept_start(view, int(min(MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window)))
         if start == 0:
-            return NotCompacted(
-                "too_little", "there is nothing before the newest round that could be summarised"
-            )
-        text = await _summary(view, summary_request(instructions), facts.summarise)
+            return TOO_LITTLE
+        part = view if kept_from is None else view[:start]
+        prompt = summary_request(instructions)
+        text = await _summary(part, prompt, facts.summarise, shares_prefix=kept_from is None)
         if isinstance(text, NotCompacted):
             return text
-        carried = carried_on(carried_before(messages), view[:start], model.context_window)
-        summary = self._message(text, carried_text(carried), is_alone=trigger != "manual")
-        before = sum(map(message_tokens, view))
+        boundary = await self._boundary(messages, start, text, trigger, model.context_window)
+        return _gaining(boundary, messages)
+
+    async def fold_from(
+        self, messages: History, facts: PassFacts, start: int, *, instructions: str = ""
+    ) -> Folded | NotCompacted:
+        """What begins at `start`, a cut point of the view, becomes an account; what is before it stays word for word."""
+        view = messages.view()
+        part = view[start:]
+        if not part:
+            return TOO_LITTLE
+        prompt = summary_request(instructions, only_after=cut(transcript_text(part[:1]), QUOTED_CHARACTERS))
+        text = await _summary(part, prompt, facts.summarise)
+        if isinstance(text, NotCompacted):
+            return text
+        carried = carried_on(messages, part, facts.model.context_window, with_earlier=False)
+        carried = msgspec.structs.replace(carried, first_prompt="")
+        summary = self._message(text, carried_text(carried), is_alone=False)
+        fold = Fold(self._new_uuid(), part[0].uuid, part[-1].uuid, summary, carried)
+        before, after = sum(map(message_tokens, part)), message_tokens(summary)
+        return Folded(fold, before, after) if after <= before * (1 - MIN_GAIN) else _no_gain(before, after)
+
+    async def _boundary(
+        self, messages: History, start: int, text: str, trigger: Trigger, window_tokens: int
+    ) -> Boundary:
+        view = messages.view()
+        carried = carried_on(messages, view[:start], window_tokens)
         kept = view[start:]
-        restored = tuple(await self._restore(kept))
-        boundary = Boundary(
+        return Boundary(
             self._new_uuid(),
-            summary,
+            self._message(text, carried_text(carried), is_alone=trigger != "manual"),
             kept[0].uuid if kept else "",
-            restored,
+            tuple(await self._restore(kept)),
             trigger,
-            before,
+            sum(map(message_tokens, view)),
             carried,
         )
-        after = sum(map(message_tokens, messages.append(boundary)))
-        if after > before * (1 - MIN_GAIN):
-            return NotCompacted(
-                "no_gain",
-                f"the summary would be as long as what it stands for ({after:,} of {before:,} tokens)",
-            )
-        return Compacted(boundary, after)
 
     def _message(self, summary: str, carried: str, *, is_alone: bool) -> UserMessage:
         whole = WHOLE.format(path=self._whole_path) if self._whole_path else ""
@@ -120,11 +158,27 @@ class Compaction:
         return UserMessage(self._new_uuid(), (Text(text),), is_meta=True, origin="summary")
 
 
-async def _summary(view: Sequence[Message], prompt: str, summarise: Summarise) -> str | NotCompacted:
-    """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long."""
-    checked = _checked(await summarise(SummaryWanted(prompt, shares_prefix=True)))
-    if isinstance(checked, str) or checked.why in ENDS_IT:
-        return checked
+def _gaining(boundary: Boundary, messages: History) -> Compacted | NotCompacted:
+    before, after = boundary.pre_tokens, sum(map(message_tokens, messages.append(boundary)))
+    return Compacted(boundary, after) if after <= before * (1 - MIN_GAIN) else _no_gain(before, after)
+
+
+def _no_gain(before: int, after: int) -> NotCompacted:
+    text = f"the summary would be as long as what it stands for ({after:,} of {before:,} tokens)"
+    return NotCompacted("no_gain", text)
+
+
+async def _summary(
+    view: Sequence[Message], prompt: str, summarise: Summarise, *, shares_prefix: bool = True
+) -> str | NotCompacted:
+    """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long. A part that the
+    prefix goes beyond is told alone at once.
+    """
+    checked: str | NotCompacted = TOO_LITTLE
+    if shares_prefix:
+        checked = _checked(await summarise(SummaryWanted(prompt, shares_prefix=True)))
+        if isinstance(checked, str) or checked.why in ENDS_IT:
+            return checked
     for _ in range(1 + MAX_SHRINKS):
         whole = f"{transcript_text(view)}\n\n{prompt}"
         reply = await summarise(SummaryWanted(whole, shares_prefix=False, system=SUMMARISER))

@@ -60,7 +60,7 @@ class ReactiveCompaction:
         text = Text(digest_text(gone, room, known))
         summary = UserMessage(self._new_uuid(), (text,), is_meta=True, origin="summary")
         kept_from = view[start].uuid if start < len(view) else ""
-        carried = carried_on(known, gone, fitting)
+        carried = carried_on(messages, gone, fitting)
         return [
             Boundary(
                 self._new_uuid(),
