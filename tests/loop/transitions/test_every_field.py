@@ -27,7 +27,6 @@ from ostinato.repetition import Repeats
 from ostinato.state import (
     Answered,
     AutoCompactTracking,
-    AutoCompactTracking,
     Bounds,
     ContinueReason,
     Empty,
@@ -61,8 +60,8 @@ EACH_COUNTED = Bounds(
     malformed_calls=2,
     incomplete=3,
     failing=Failing(calls=3, overloads=1),
-    repeats=Repeats(idle=2),
     token_target=TARGET,
+    repeats=Repeats(idle=2),
 )
 """Every bounded thing has happened."""
 
@@ -140,7 +139,6 @@ TABLE: dict[ContinueReason, Row] = {
             "max_output_tokens_recovery_count": 0,
             "has_attempted_reactive_compact": False,
             "max_output_tokens_override": None,
-            "auto_compact_tracking": AutoCompactTracking("turn", 4, 1),
             "auto_compact_tracking": AutoCompactTracking("turn", 4, 1),
             "turn_count": 8,
         },
