@@ -84,6 +84,29 @@ def test_without_any_key_the_model_fails_and_the_rest_is_looked_at(tmp_path: Pat
     assert found["ripgrep"]["status"] == found["git"]["status"] == found["data"]["status"] == "ok"
 
 
+def test_a_command_that_gives_the_key_is_named_and_not_run(tmp_path: Path):
+    with ModelServer().running() as server:
+        desk = Desk(tmp_path, server.url)
+        (desk.home / ".ostinato").mkdir()
+        (desk.home / ".ostinato/settings.json").write_text('{"apiKeyHelper": "touch ran; echo key"}')
+        code, found = checks(desk, ANTHROPIC_API_KEY=None)
+        assert "apiKeyHelper" not in checks(desk)[1]  # there is a key: nobody would ask
+    assert (code, found["model"]["status"], found["apiKeyHelper"]["status"]) == (0, "ok", "ok")
+    assert "touch ran" in found["apiKeyHelper"]["text"]
+    assert "keys" not in found
+    assert not {"x-api-key", "authorization"} & set(server.headers["/"])
+    assert list(desk.root.rglob("ran")) == []
+
+
+def test_the_key_command_of_a_folder_that_is_not_trusted_is_no_key(tmp_path: Path):
+    desk = Desk(tmp_path)
+    (desk.work / ".ostinato").mkdir()
+    (desk.work / ".ostinato/settings.json").write_text('{"apiKeyHelper": "echo key"}')
+    code, found = checks(desk, ANTHROPIC_API_KEY=None, ANTHROPIC_BASE_URL=None)
+    assert (code, found["model"]["status"], found["keys"]["status"]) == (1, "fail", "warn")
+    assert "apiKeyHelper" not in found
+
+
 def test_settings_that_are_broken_or_wait_for_trust_are_named(tmp_path: Path):
     with ModelServer().running() as server:
         desk = Desk(tmp_path, server.url)

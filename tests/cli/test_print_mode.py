@@ -96,6 +96,24 @@ def test_stream_json_begins_with_init_and_ends_with_the_result(desk: Desk):
     assert len({message["uuid"] for message in ended.messages}) == len(kinds)
 
 
+def test_init_says_where_the_key_is_from(desk: Desk):
+    settings = desk.home / ".ostinato/settings.json"
+    with StrictServer(script=lambda _body, _number: Reply(say("hello"))) as server:
+        desk.url = server.url
+
+        def source(**changes: str | None) -> str:
+            ended = desk.run(
+                "-p", "hi", "--output-format", "stream-json", environment=desk.environment(**changes)
+            )
+            return ended.messages[0]["apiKeySource"]
+
+        assert source() == "ANTHROPIC_API_KEY"
+        assert source(ANTHROPIC_API_KEY=None, ANTHROPIC_AUTH_TOKEN="x") == "none"
+        settings.write_text('{"apiKeyHelper": "echo key"}')
+        assert source(ANTHROPIC_API_KEY=None) == "apiKeyHelper"
+        assert source() == "ANTHROPIC_API_KEY"
+
+
 def test_partial_messages_are_raw_events(hello: Desk):
     ended = hello.run("-p", "hi", "--output-format", "stream-json", "--include-partial-messages")
     events = [message["event"]["type"] for message in ended.messages if message["type"] == "stream_event"]

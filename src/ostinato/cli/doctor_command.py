@@ -13,11 +13,11 @@ from msgspec.structs import asdict
 from ostinato.cli.doctor.check import Check
 from ostinato.cli.doctor.kept_checks import data_checks, session_checks, settings_checks
 from ostinato.cli.doctor.machine import program_checks, sandbox_checks, terminal_checks, tool_checks
-from ostinato.cli.doctor.reach_checks import key_checks, model_checks, proxy_checks
+from ostinato.cli.doctor.reach_checks import helper_key, key_checks, model_checks, proxy_checks
 from ostinato.cli.exit_codes import DONE, FAILED
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
-from ostinato.engine.configuration import Configuration, in_effect, read_configuration
+from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import OstinatoError
 from ostinato.home_folder import NO_HOME
@@ -47,18 +47,23 @@ async def _report(
 
 async def _look(model: str | None, environment: Mapping[str, str]) -> list[Check]:
     options = Options(model=model, setting_sources=ALL_SETTING_SOURCES, environment=environment)
-    configuration, options = _configured(options)
+    configuration, effect = _configured(options)
+    options = effect.options
     root = data_root(environment)
     counting = options.environment or environment
+    helper = None
+    if isinstance(configuration, Configuration):
+        helper = helper_key(options, effect, configuration, counting)
+    reaching = counting if helper is None else helper.standing_in(counting)
     name = options.model if isinstance(options.model, str) else None
     checks = [
         *program_checks(),
         *await tool_checks(environment),
         *terminal_checks(environment),
         *await sandbox_checks(environment),
-        *key_checks(counting),
+        *key_checks(counting, helper),
         *proxy_checks(counting),
-        *await model_checks(name, counting, (root or NO_HOME) / "models"),
+        *await model_checks(name, reaching, (root or NO_HOME) / "models"),
         *data_checks(root),
         *session_checks(root),
         *settings_checks(configuration),
@@ -67,13 +72,13 @@ async def _look(model: str | None, environment: Mapping[str, str]) -> list[Check
     return [_shown(check, known) for check in checks]
 
 
-def _configured(options: Options) -> tuple[Configuration | OstinatoError, Options]:
+def _configured(options: Options) -> tuple[Configuration | OstinatoError, InEffect]:
     """The settings and what they make of the options; broken ones are a finding, not the end."""
     try:
         configuration = read_configuration(options)
-        return configuration, in_effect(options, configuration).options
+        return configuration, in_effect(options, configuration)
     except OstinatoError as error:
-        return error, options
+        return error, InEffect(options)
 
 
 def _shown(check: Check, known: tuple[str, ...]) -> Check:

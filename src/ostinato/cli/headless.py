@@ -28,24 +28,22 @@ Talk = Callable[[str], None]
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """Where a query is shown: the form, who looks, and where the key came from."""
+    """Where a query is shown: the form, and who looks."""
 
     output_format: OutputFormat = "text"
     include_partial_messages: bool = False
     is_verbose: bool = False
     is_terminal: bool = False
     has_colour: bool = False
-    api_key_source: str = "none"
 
 
-def scene_of(flags: Flags, *, is_terminal: bool, has_colour: bool, api_key_source: str) -> Scene:
+def scene_of(flags: Flags, *, is_terminal: bool, has_colour: bool) -> Scene:
     return Scene(
         output_format=flags.output_format,
         include_partial_messages=flags.include_partial_messages,
         is_verbose=flags.is_verbose,
         is_terminal=is_terminal,
         has_colour=has_colour,
-        api_key_source=api_key_source,
     )
 
 
@@ -148,7 +146,7 @@ def _stream_output(scene: Scene, engine: QueryEngine, interruption: Interruption
         model=setting.model,
         tool_names=tuple(tool.name for tool in setting.tools),
         permission_mode=setting.permission_mode,
-        api_key_source=scene.api_key_source,
+        api_key_source=setting.key_source,
         slash_commands=_command_names(setting.workspace.cwd),
     )
     stream = StreamJson(

@@ -20,20 +20,10 @@ def print_answer(flags: Flags) -> int:
     """Raises OstinatoError for what was wrong before anything was sent."""
     options = accepted_by_flag(options_from(flags))
     prompt = read_prompt(flags.prompt, talk, is_watched=is_terminal(2))
-    scene = scene_of(
-        flags,
-        is_terminal=is_terminal(1),
-        has_colour=has_colour(os.environ),
-        api_key_source=api_key_source(os.environ),
-    )
+    scene = scene_of(flags, is_terminal=is_terminal(1), has_colour=has_colour(os.environ))
     return anyio.run(with_signals, partial(run_query, options, prompt, scene, Output(), talk))
 
 
 def has_colour(environment: Mapping[str, str]) -> bool:
     """Whether a terminal may get colours (no-color.org)."""
     return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-
-
-def api_key_source(environment: Mapping[str, str]) -> str:
-    """In the stream-json protocol's words; other providers' keys are `none` there."""
-    return "ANTHROPIC_API_KEY" if environment.get("ANTHROPIC_API_KEY") else "none"

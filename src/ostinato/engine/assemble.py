@@ -336,6 +336,7 @@ class _Maker:
             max_output_tokens=options.max_output_tokens,
             thinking=options.thinking,
             effort=options.effort,
+            key_source=ground.access.key_source(facts.provider),
             notices=(
                 *place.notices,
                 *ground.effect.notices,

@@ -14,6 +14,7 @@ from ostinato.engine.configuration import Configuration, InEffect
 from ostinato.engine.fresh_key import TakesKey
 from ostinato.engine.model_choice import ChosenModel, choose_model, is_local_model
 from ostinato.engine.options import Options
+from ostinato.engine.setting import KeySource
 from ostinato.ports import Clock
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ class ModelAccess(msgspec.Struct, frozen=True):
 
         return replace(chosen, model=KeyedModel(chosen.model, self.keys, self.first_key))
 
+    def key_source(self, provider: str) -> KeySource:
+        """Where the key of this provider's models is from."""
+        if self.keys is not None and provider == self.provider:
+            return "apiKeyHelper"
+        is_set = provider == USUAL_PROVIDER and self.environment.get("ANTHROPIC_API_KEY", "").strip()
+        return "ANTHROPIC_API_KEY" if is_set else "none"
+
 
 async def model_access(
     options: Options,
@@ -52,7 +60,7 @@ async def model_access(
 ) -> ModelAccess:
     """Asks the command, if there is one and the model needs it. Raises ConfigurationError where that gives no key."""
     helper = effect.key_helper
-    provider = "" if helper is None else _provider_without_key(options, environment)
+    provider = "" if helper is None else provider_without_key(options, environment)
     if helper is None or not provider:
         return ModelAccess(environment)
     from ostinato.engine.helper_keys import HelperKeys  # ruff: ignore[import-outside-top-level] - as above
@@ -69,7 +77,7 @@ async def model_access(
     return ModelAccess({**environment, KEY_VARIABLES[provider][0]: first}, provider, first, keys)
 
 
-def _provider_without_key(options: Options, environment: Mapping[str, str]) -> str:
+def provider_without_key(options: Options, environment: Mapping[str, str]) -> str:
     """Whose key the model of the options wants and nobody gave; "" where there is one, or the host knows keys itself."""
     name = options.model
     if options.refresh_api_key is not None or not isinstance(name, str | None) or is_local_model(name):

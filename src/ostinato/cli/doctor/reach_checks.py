@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from ostinato.cli.doctor.check import Check, masked_key, variable
+from ostinato.engine.configuration import Configuration, InEffect
+from ostinato.engine.key_helper import key_command
+from ostinato.engine.model_access import provider_without_key
+from ostinato.engine.options import Options
 from ostinato.errors import LocalModelError, OstinatoError
 from ostinato.providers.address import shown_url
 from ostinato.providers.connect import (
@@ -25,7 +31,36 @@ PROXY_VARIABLES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 OFFICIAL: Final[Mapping[str, str]] = {"anthropic": ANTHROPIC_URL, "openai": OPENAI_URL}
 
 
-def key_checks(environment: Mapping[str, str]) -> list[Check]:
+class HelperKey(msgspec.Struct, frozen=True):
+    """The command of the settings that will give the key, as it is shown, and the provider that it is asked for."""
+
+    command: str
+    provider: str
+
+    def check(self) -> Check:
+        """It may ask its user something, so that it is not tried."""
+        return Check(
+            "apiKeyHelper", "ok", f"{self.command} gives the key when it is needed; it is not run here"
+        )
+
+    def standing_in(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment as it will be; nothing that stands in it now is sent anywhere."""
+        return {**environment, KEY_VARIABLES[self.provider][0]: "given-by-apiKeyHelper"}
+
+
+def helper_key(
+    options: Options, effect: InEffect, configuration: Configuration, environment: Mapping[str, str]
+) -> HelperKey | None:
+    """None where no settings name a command, or the model needs none of its keys."""
+    helper = effect.key_helper
+    provider = "" if helper is None else provider_without_key(options, environment)
+    if helper is None or not provider:
+        return None
+    command = key_command(helper, configuration, environment, provider=provider, cwd=Path(options.cwd))
+    return None if command is None else HelperKey(str(command), provider)
+
+
+def key_checks(environment: Mapping[str, str], helper: HelperKey | None) -> list[Check]:
     keys = [
         Check(name, "ok", masked_key(variable(environment, name)))
         for names in KEY_VARIABLES.values()
@@ -37,7 +72,8 @@ def key_checks(environment: Mapping[str, str]) -> list[Check]:
         for name in URL_VARIABLES
         if variable(environment, name)
     ]
-    return [*keys, *urls] or [
+    helped = [] if helper is None else [helper.check()]
+    return [*keys, *urls, *helped] or [
         Check("keys", "warn", "no key and no base URL is set", "set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or use `--model local`")
     ]  # fmt: skip
 
