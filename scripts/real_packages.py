@@ -5,23 +5,19 @@ Source distributions come from the package index by name, version and digest, an
 """
 
 import hashlib
-import json
-import os
+import shlex
 import subprocess
 import sys
 import tarfile
-import urllib.request
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import urljoin
 
 import msgspec
 
-INDEX: Final = "https://pypi.org/simple/"
-INDEX_FORM: Final = "application/vnd.pypi.simple.v1+json"
-INDEX_TIMEOUT_S: Final = 30.0
-INSTALL_TIMEOUT_S: Final = 300.0
+PATIENCE_S: Final = 300.0
+"""For pip, which tries an index that does not answer several times."""
 
 NEEDED: Final = (
     "pytest==9.0.2",
@@ -151,7 +147,7 @@ def unpacked(package: Package, cache: Path, into: Path) -> None:
     """The package as it was shipped, as the folder `into`, which must not be there. Raises Unreachable."""
     archive = cache / package.file_name
     if not archive.exists() or _digest(archive.read_bytes()) != package.sha256:
-        _keep(archive, _downloaded(package))
+        _download(package, cache)
     scratch = into.with_name(f"{into.name}.unpacking")
     with tarfile.open(archive) as opened:
         opened.extractall(scratch, filter="data")
@@ -160,35 +156,19 @@ def unpacked(package: Package, cache: Path, into: Path) -> None:
     scratch.rmdir()
 
 
-def _downloaded(package: Package) -> bytes:
-    listed = urljoin(INDEX, f"{package.name}/")
-    try:
-        files = json.loads(_fetched(listed))["files"]
-        (url,) = (urljoin(listed, one["url"]) for one in files if one["filename"] == package.file_name)
-        data = _fetched(url)
-    except (OSError, ValueError, KeyError) as error:
-        raise Unreachable(f"`{package.file_name}` could not be had from {INDEX}: {error}") from error
-    if _digest(data) != package.sha256:
-        raise Unreachable(f"`{package.file_name}` is not the file that was pinned")
-    return data
-
-
-def _fetched(url: str) -> bytes:
-    request = urllib.request.Request(url, headers={"Accept": f"{INDEX_FORM}, */*"})
-    with urllib.request.urlopen(request, timeout=INDEX_TIMEOUT_S) as answer:
-        return answer.read()
+def _download(package: Package, cache: Path) -> None:
+    """With pip, from the index that it is set up for; it refuses a file with another digest."""
+    python = environment_folder(cache) / "python"
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        wanted = Path(folder, "wanted.txt")
+        wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
+        only = ("--no-deps", "--no-binary", package.name)
+        _pip(python, "download", *only, "--require-hashes", "--dest", folder, "-r", str(wanted))
+        Path(folder, package.file_name).replace(cache / package.file_name)
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _keep(path: Path, data: bytes) -> None:
-    """Whole or not at all: two runs may fetch it at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_bytes(data)
-    part.replace(path)
 
 
 # ------------------------------------------------------------------------------------------------ environment
@@ -200,21 +180,26 @@ def environment_folder(cache: Path) -> Path:
     folder = cache / f"environment-{mark}"
     done = folder / "complete"
     if not done.exists():
-        _install(folder)
+        _run(sys.executable, "-m", "venv", "--clear", str(folder))
+        _pip(folder / "bin/python", "install", *NEEDED)
         done.touch()
     return folder / "bin"
 
 
-def _install(folder: Path) -> None:
-    made = (sys.executable, "-m", "venv", "--clear", str(folder))
-    filled = (str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *NEEDED)
-    for command in (made, filled):
-        try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S, check=False)  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise Unreachable(f"`{command[2]}` took longer than {INSTALL_TIMEOUT_S:.0f} s") from error
-        if ended.returncode != 0:
-            raise Unreachable(f"the test environment could not be made: {ended.stderr.strip()[-300:]}")
+def _pip(python: Path, *arguments: str) -> None:
+    _run(str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments)
+
+
+def _run(*command: str) -> None:
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Unreachable(f"`{shlex.join(command)}` took longer than {PATIENCE_S:.0f} s") from error
+    if ended.returncode != 0:
+        said = [line for line in ended.stderr.splitlines() if line.startswith("ERROR")]
+        raise Unreachable(f"`{shlex.join(command)}` failed: {' '.join(said) or ended.stderr[-300:]}")
 
 
 # ------------------------------------------------------------------------------------------------ faults
