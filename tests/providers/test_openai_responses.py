@@ -128,33 +128,11 @@ def test_a_refusal_is_shown_and_named():
     assert stop_of(events).stop_reason == "refusal"
 
 
-def test_a_call_cut_at_the_output_limit_is_dropped():
-    begun = (wire.CREATED, wire.added(0, **wire.function_call(0)), wire.arguments('{"path": "a'))
-    for end in ((), (wire.done(0, **wire.function_call(0, arguments='{"path": "a', status="incomplete")),)):
-        events = events_of(*begun, *end, wire.incomplete("max_output_tokens"))
-        assert blocks_of(events) == []
-        assert stop_of(events).stop_reason == "max_tokens"
-
-
 def test_thoughts_cut_before_their_end_are_shown_and_never_sent_back():
     # What the item begins with may be half of its sealed content.
     begun = wire.added(0, **wire.reasoning(0, encrypted_content="half"))
     for end in (wire.incomplete("max_output_tokens"), wire.ended()):
         assert blocks_of(events_of(wire.CREATED, begun, wire.summary("hm"), end)) == [Thinking("hm")]
-
-
-@pytest.mark.parametrize("raw", ['{"path": "a', "[1]", "no json"])
-def test_arguments_that_are_no_json_object_are_kept_as_invalid_never_run(raw: str):
-    call = wire.function_call(0, arguments=raw)
-    assert blocks_of(events_of(wire.CREATED, wire.done(0, **call), wire.ended())) == [
-        ToolUse("call_0", "Read", {}, invalid_input=raw)
-    ]
-
-
-def test_invalid_arguments_do_not_change_the_order_of_calls():
-    bad, good = wire.function_call(0, arguments="{"), wire.function_call(1, arguments="{}")
-    events = events_of(wire.CREATED, wire.done(0, **bad), wire.done(1, **good), wire.ended())
-    assert [block.id for block in blocks_of(events) if isinstance(block, ToolUse)] == ["call_0", "call_1"]
 
 
 @pytest.mark.parametrize(
@@ -292,14 +270,3 @@ def test_an_error_in_the_stream_means_what_it_says_and_what_came_before_was_give
     error = failure_while_decoding(reply(), [begun, b"data: %s\n\n" % json.dumps(data).encode()], into=events)
     assert (error.kind, error.retry) == (kind, retry)
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["hi"]
-
-
-def test_a_call_id_that_was_used_before_is_replaced():
-    used = [RequestMessage("assistant", (ToolUse("call_0", "Read", {}),))]
-    events = decode(
-        reply(used),
-        [wire.sse(wire.CREATED, wire.done(0, **wire.function_call(0, arguments="{}")), wire.ended())],
-    )
-    (block,) = blocks_of(events)
-    assert isinstance(block, ToolUse)
-    assert block.id != "call_0"

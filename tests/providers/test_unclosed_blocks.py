@@ -71,14 +71,18 @@ def test_what_was_shown_of_them_is_what_is_kept():
 @pytest.mark.parametrize("half", ["", " ", '{"path": "a'])
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_a_call_that_the_output_limit_cut_is_none_on_the_anthropic_wire(half: str, *, is_closed: bool):
-    end = (closed(0),) if is_closed else ()
-    assert anthropic(opened_call(), arguments(half), *end, ended("max_tokens")) == []
+    end = (closed(2),) if is_closed else ()
+    stream = sse(START, *SAID, closed(1), *ASKED[:1], arguments(half, 2), *end, ended("max_tokens"), STOP)
+    found = decode(WIRES["anthropic"].decoder(()), [stream])
+    assert (blocks_of(found), stop_of(found).stop_reason) == ([Text("hi")], "max_tokens")
 
 
 @pytest.mark.parametrize("half", ["", " ", '{"path": "a'])
 def test_a_call_that_the_output_limit_cut_is_none_on_the_chat_wire(half: str):
-    stream = chat.calls(chat.piece(0, "call_1", "Read", half)) + chat.chunk(finish="length") + chat.DONE
-    assert blocks_of(decode(WIRES["chat"].decoder(()), [stream])) == []
+    calls = [chat.piece(0, "toolu_1", "Read", '{"path": "a"}'), chat.piece(1, "call_2", "Read", half)]
+    stream = b"".join(chat.calls(piece) for piece in calls) + chat.chunk(finish="length") + chat.DONE
+    found = decode(WIRES["chat"].decoder(()), [stream])
+    assert (blocks_of(found), stop_of(found).stop_reason) == ([READ], "max_tokens")
 
 
 @pytest.mark.parametrize("half", ["", " ", '{"path": "a'])

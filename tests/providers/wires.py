@@ -8,8 +8,10 @@ from typing import Any
 from tests.providers import anthropic_stream as anthropic
 from tests.providers import openai_stream as chat
 from tests.providers import responses_stream as responses
-from tests.providers.requests import facts
+from tests.providers.requests import blocks_of, decode, facts
 
+from ostinato.events import AnyModelEvent
+from ostinato.messages import AssistantBlock
 from ostinato.ports import RequestMessage
 from ostinato.providers.anthropic import AnthropicModel, AnthropicReply
 from ostinato.providers.calls import CallIds
@@ -31,12 +33,25 @@ class Call:
 
 @dataclass(frozen=True)
 class Wire:
-    """`text` and `calls` are whole streams; `decoder` reads one, after these messages; `model` sends to an address."""
+    """`text` and `calls` are whole streams; `decoder` reads one, after these messages; `model` sends to an address. `simple` says
+    hi, `golden` has everything in it; neither is over before `end` has come. `response_id` is what all of them are sent under.
+    """
 
     text: Callable[[Sequence[str]], bytes]
     calls: Callable[[Sequence[Call]], bytes]
     decoder: Callable[[Sequence[RequestMessage]], ReplyDecoder]
     model: Callable[[str], NetworkModel]
+    simple: bytes
+    golden: bytes
+    end: bytes
+    response_id: str
+
+    def said(
+        self, *calls: Call, after: Sequence[RequestMessage] = ()
+    ) -> tuple[list[AssistantBlock], list[AnyModelEvent]]:
+        """The blocks and all events of a whole reply that makes these calls."""
+        events = decode(self.decoder(after), [self.calls(calls)])
+        return blocks_of(events), events
 
 
 def _anthropic_text(pieces: Sequence[str]) -> bytes:
@@ -130,17 +145,29 @@ WIRES: Mapping[str, Wire] = {
         _anthropic_calls,
         lambda messages: AnthropicReply(facts("anthropic"), CallIds(messages)),
         lambda url: AnthropicModel(facts("anthropic"), base_url=url),
+        anthropic.SIMPLE,
+        anthropic.GOLDEN,
+        end=b"message_stop",
+        response_id="msg_1",
     ),
     "chat": Wire(
         _chat_text,
         _chat_calls,
         lambda messages: OpenAIChatReply(facts("openai"), CallIds(messages), 1000),
         lambda url: OpenAIChatModel(facts("openai"), base_url=url),
+        chat.SIMPLE,
+        chat.GOLDEN,
+        end=b'"finish_reason": "',
+        response_id=chat.RESPONSE_ID,
     ),
     "responses": Wire(
         _responses_text,
         _responses_calls,
         lambda messages: OpenAIResponsesReply(facts("openai"), CallIds(messages)),
         lambda url: OpenAIResponsesModel(facts("openai"), base_url=url),
+        responses.SIMPLE,
+        responses.GOLDEN,
+        end=b"response.completed",
+        response_id=responses.RESPONSE_ID,
     ),
 }
