@@ -27,6 +27,11 @@ MAX_TAIL_TOKENS: Final = 20_000
 TAIL_SHARE: Final = 0.1
 """Of the window: the newest rounds that stay word for word."""
 
+TAIL_PART: Final = 0.25
+"""Of the conversation itself, where a person has it summarised early."""
+
+MIN_TAIL_TOKENS: Final = 1_000
+
 MIN_GAIN: Final = 0.1
 QUOTED_CHARACTERS: Final = 500
 ENDS_IT: Final = frozenset({"aborted", "over_budget", "error"})
@@ -105,7 +110,11 @@ class Compaction:
         view, model = messages.view(), facts.model
         start = kept_from
         if start is None:
-            start = kept_start(view, int(min(MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window)))
+            whole = sum(map(message_tokens, view))
+            room = min(
+                MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window, max(MIN_TAIL_TOKENS, TAIL_PART * whole)
+            )
+            start = kept_start(view, int(room))
         if start == 0:
             return TOO_LITTLE
         part = view if kept_from is None else view[:start]

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from anyio import to_thread
@@ -16,6 +17,9 @@ from ostinato.messages import Message
 from ostinato.ports import Clock, Ids, ModelFacts, Workspace
 from ostinato.records import AnyEdit
 from ostinato.tool import DEFAULT_MAX_RESULT_CHARACTERS, Tool, find_tool
+
+if TYPE_CHECKING:
+    from ostinato.context.compaction import Compaction
 
 Stages = Callable[[History, PassFacts], Awaitable[Sequence[AnyEdit]]]
 
@@ -49,10 +53,13 @@ class ContextPipeline:
         idle_s = None if before is None else (now - before).total_seconds()
         return await self._stages(messages, replace(facts, idle_s=idle_s))
 
+    def compaction(self) -> "Compaction":
+        """For a summary that a person asks for."""
+        return _compaction(self._sources)
+
 
 def _stages(sources: ContextSources) -> Stages:
     from ostinato.context.autocompact import Autocompact  # ruff: ignore[import-outside-top-level] - loads with the second pass
-    from ostinato.context.compaction import Compaction  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.microcompact import Microcompact  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.pipeline import Pipeline, StageName  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.reactive import ReactiveCompaction  # ruff: ignore[import-outside-top-level] - as above
@@ -74,10 +81,15 @@ def _stages(sources: ContextSources) -> Stages:
         "microcompact": Microcompact(new_uuid),
     }
     if sources.auto_compact:
-        whole = None if sources.whole_path is None else str(sources.whole_path)
-        compaction = Compaction(new_uuid, _restore(sources), whole_path=whole)
-        stages["autocompact"] = Autocompact(compaction, digest)
+        stages["autocompact"] = Autocompact(_compaction(sources), digest)
     return Pipeline(stages)
+
+
+def _compaction(sources: ContextSources) -> "Compaction":
+    from ostinato.context.compaction import Compaction  # ruff: ignore[import-outside-top-level] - as above
+
+    whole = None if sources.whole_path is None else str(sources.whole_path)
+    return Compaction(sources.ids.uuid, _restore(sources), whole_path=whole)
 
 
 async def _stored(workspace: Workspace, call_id: str, text: str) -> str | None:

@@ -6,7 +6,7 @@ Every submission that is accepted ends with exactly one `Result`, whatever happe
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import anyio
 from msgspec.structs import replace
@@ -30,9 +30,12 @@ from ostinato.history import History
 from ostinato.loop.run import SETTLE_S
 from ostinato.messages import Message, Usage, UserMessage
 from ostinato.option_values import PermissionMode
-from ostinato.ports import Journal, ModelFacts
+from ostinato.ports import Abort, Journal, ModelFacts
 from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChanged
 from ostinato.submissions import AbortReason, QueuedPrompt
+
+if TYPE_CHECKING:
+    from ostinato.engine.conversation_context import ConversationContext
 
 WITHDRAWN = "the message was taken back before it was sent"
 STILL_WAITING = "its turn could not be written down, so the message still waits in the queue and was not sent"
@@ -157,6 +160,12 @@ class QueryEngine:
     async def whole_history(self) -> History:
         """With what a summary has hidden, which a long conversation does not hold in memory. Raises JournalError."""
         return await self._talk.whole()
+
+    def context(self, abort: Abort) -> "ConversationContext":
+        """What fills the window, to be looked at and changed between queries."""
+        from ostinato.engine.conversation_context import context_of  # ruff: ignore[import-outside-top-level] - few ask
+
+        return context_of(self._talk, abort)
 
     def get_messages(self, *, since: str | None = None) -> list[Message]:
         """The conversation as the model sees it; with `since`, what came after the message with that uuid (everything if there

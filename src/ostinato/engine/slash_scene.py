@@ -84,6 +84,7 @@ def _scene(engine: QueryEngine, ground: SlashGround, abort: Abort) -> "SlashScen
         set_model=engine.set_model,
         record=engine.record,
         whole_history=engine.whole_history,
+        context=partial(engine.context, abort),
         settings=_settings(ground.configuration),
         trust=_trust(ground.configuration),
     )

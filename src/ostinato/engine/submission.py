@@ -208,7 +208,7 @@ class Submission:
         )
         result = msgspec.structs.replace(result, ends_conversation=is_leaving)
         self._end_turn(result)
-        shown = (SystemEvent(message),) if reply.text else ()
+        shown = tuple(map(SystemEvent, (*reply.notices, *((message,) if reply.text else ()))))
         return (*self._announced("started"), *shown, *self._announced("completed"), result)
 
     async def _ended(self, terminal: Terminal) -> Sequence[Event]:

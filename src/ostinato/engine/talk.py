@@ -14,8 +14,9 @@ from ostinato.hidden_records import without_hidden
 from ostinato.history import History
 from ostinato.loop.deps import PromptSource
 from ostinato.loop.run import Run
+from ostinato.messages import Usage
 from ostinato.ports import Abort, ModelFacts
-from ostinato.records import Attempt, Record, ResponseEnded
+from ostinato.records import AnyEdit, Attempt, Record, ResponseEnded, Undo
 
 
 class Running(msgspec.Struct):
@@ -100,6 +101,15 @@ class Talk:
 
         scan = await to_thread.run_sync(read_session, path)
         return History.fold(scan.records)
+
+    def spend(self, model: str, usage: Usage) -> None:
+        self.spent.add(model, usage)
+
+    async def edit(self, edit: AnyEdit) -> None:
+        """Between queries: write it, and from here on the history is the edited one. Raises JournalError."""
+        is_forgotten = isinstance(edit, Undo) and not self.history.can_undo(edit.target)
+        self.parts.place.journal.write(edit)
+        self.history = await self.whole() if is_forgotten else self.history.append(edit)
 
     def so_far(self) -> History:
         """The history with what the running query has written until now."""

@@ -4,14 +4,18 @@ This chain is for those readers alone; ostinato itself folds records in the orde
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from ostinato.codec import is_message
 from ostinato.messages import Message
 from ostinato.records import Record, Retract
 
+MAX_REMEMBERED: Final = 4_000
+"""Of the newest messages, so that a session of days does not remember every one; nothing takes back so many."""
+
 
 class Chain:
-    """The uuids of a session's messages, oldest first."""
+    """The uuids of a session's newest messages, oldest first."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._uuids: list[str] = []
@@ -29,3 +33,5 @@ class Chain:
             self._uuids = [uuid for uuid in self._uuids if uuid not in gone]
         elif is_message(record) and isinstance(record, Message):
             self._uuids.append(record.uuid)
+            if len(self._uuids) > MAX_REMEMBERED:
+                del self._uuids[: MAX_REMEMBERED // 2]

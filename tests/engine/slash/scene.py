@@ -6,28 +6,37 @@ from pathlib import Path
 from typing import Any
 
 import anyio.lowlevel
+from msgspec.structs import replace
+from tests.loop.scene import Scene as QueryScene
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.config.places import Places
 from ostinato.config.project_things import Things, scan_project
 from ostinato.config.trust import Trusted, Untrusted
+from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
+from ostinato.engine.conversation_context import ConversationContext
+from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.engine.slash.dispatch import dispatch
 from ostinato.engine.slash.reply import Expanded, SlashOutcome, SlashReply
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.events import ModelCost
 from ostinato.history import History
+from ostinato.messages import Usage
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
-from ostinato.records import PermissionDecided
+from ostinato.records import AnyEdit, PermissionDecided, Record
+from ostinato.state import QueryConfig
 from ostinato.testing import (
     SCRIPTED_FACTS,
     AllowAll,
     CountingIds,
+    FakeClock,
     FakeWorkspace,
     ManualAbort,
     MemoryFiles,
+    ScriptedModel,
     ScriptedPermissions,
     played,
 )
@@ -110,12 +119,43 @@ class Stage:
             "set_model": self._set_model,
             "record": self.recorded.append,
             "whole_history": self._whole_history,
+            "context": self._context,
             "trust": Trusted(self.trusted_things) if self.trusted_things else Untrusted(things, ()),
         }
         return SlashScene(**{**given, **self.changes})
 
     async def _whole_history(self) -> History:
         return self.history
+
+    def _context(self) -> ConversationContext:
+        """Of a query that nobody has asked anything yet."""
+        asked = QueryScene(ScriptedModel())
+        params = replace(asked.params(), messages=self.history, config=QueryConfig())
+        sources = ContextSources(
+            FakeWorkspace(self.project),
+            SeenFiles(),
+            (),
+            FakeClock(),
+            CountingIds(),
+            lambda _path: True,
+            None,
+            auto_compact=True,
+        )
+        return ConversationContext(
+            params, replace(asked.deps(), prepare_context=ContextPipeline(sources)), self
+        )
+
+    async def whole(self) -> History:
+        return self.history
+
+    async def edit(self, edit: AnyEdit) -> None:
+        self.history = self.history.append(edit)
+
+    def record(self, record: Record) -> None:
+        self.history = self.history.append(record)
+
+    def spend(self, model: str, usage: Usage) -> None:
+        del model, usage
 
     async def type(self, line: str) -> SlashOutcome:
         return await dispatch(line, self.scene)

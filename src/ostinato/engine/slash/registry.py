@@ -3,7 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
+from ostinato.engine.slash.compact import answer_compact
 from ostinato.engine.slash.config import answer_config
+from ostinato.engine.slash.context import answer_context
 from ostinato.engine.slash.cost import answer_cost
 from ostinato.engine.slash.export import answer_export
 from ostinato.engine.slash.help import answer_help
@@ -23,6 +25,8 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "help": answer_help,
     "clear": answer_clear,
     "resume": answer_resume,
+    "compact": answer_compact,
+    "context": answer_context,
     "cost": answer_cost,
     "model": answer_model,
     "permissions": answer_permissions,

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from ostinato.messages import SystemMessage
 from ostinato.permissions.rules import Rule
 
 
@@ -31,7 +32,7 @@ class SlashReply(msgspec.Struct, frozen=True):
     of theirs, apart from an exported conversation, which is as it was said.
 
     `is_error`: the line did not do what was meant. `is_kept`: the answer belongs into the session's file. `for_model`: what the
-    model shall know of it with the next prompt, as the user's words; empty: nothing.
+    model shall know of it with the next prompt, as the user's words; empty: nothing. `notices` are shown before it.
     """
 
     text: str
@@ -39,6 +40,7 @@ class SlashReply(msgspec.Struct, frozen=True):
     is_kept: bool = True
     for_model: str = ""
     next_step: NextStep | None = None
+    notices: tuple[SystemMessage, ...] = ()
 
 
 class Expanded(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.config.load import Effective
 from ostinato.config.source import Problem
 from ostinato.config.trust import TrustState
+from ostinato.engine.conversation_context import ConversationContext
 from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.events import ModelCost
 from ostinato.history import History
@@ -35,6 +36,7 @@ class SlashScene:
     `with_rules` gives the permission gate with these allow rules added for one command. `set_model` makes the model the
     one of the next query, and raises ConfigurationError for a name that is none. `record` writes into the session's journal, and
     raises JournalError. `uuid` makes identifiers. `whole_history` is the history with what summaries have hidden.
+    `context` looks at the window as it is at that moment, and changes what fills it.
     """
 
     session_id: str
@@ -54,5 +56,6 @@ class SlashScene:
     set_model: Callable[[str], Awaitable[ModelFacts]]
     record: Callable[[PermissionDecided | UserMessage], None]
     whole_history: Callable[[], Awaitable[History]]
+    context: Callable[[], ConversationContext]
     settings: SettingsInForce | None = None
     trust: TrustState | None = None

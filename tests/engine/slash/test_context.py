@@ -1,0 +1,184 @@
+"""`/context` and `/compact` on a whole engine: what is shown adds up, what is done can be taken back, what fails changes nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.engine.test_long_conversations import SMALL, looking_tool, options
+
+from ostinato.engine.assemble import open_engine
+from ostinato.engine.query_engine import QueryEngine
+from ostinato.events import Result, SystemEvent
+from ostinato.history import History
+from ostinato.journal.read import read_session
+from ostinato.messages import Usage
+from ostinato.ports import ModelFacts, ModelRequest, Prices
+from ostinato.records import Boundary, Fold
+from ostinato.testing import Reply, ScriptedModel, call, say
+
+ACCOUNT = "<summary>The user wants the parts looked at; some of them were looked at so far.</summary>"
+ROOMY: ModelFacts = replace(SMALL, context_window=60_000)
+
+
+def asked(request: ModelRequest, number: int) -> Reply:
+    """Each prompt is answered after one look; a summary is written when asked for one."""
+    if request.source.name == "compact":
+        return Reply(say(ACCOUNT), usage=Usage(500, 50))
+    last = str(request.messages[-1].content[-1])
+    is_prompt = "ToolResult" not in last
+    return Reply(call("Look", f"t{number}"), usage=Usage()) if is_prompt else Reply(say("ok"), usage=Usage())
+
+
+class Desk:
+    """An engine with some conversation, and what its commands answer."""
+
+    def __init__(self, engine: QueryEngine, model: ScriptedModel, home: Path) -> None:
+        self.engine = engine
+        self.model = model
+        self.home = home
+        self.notices: list[str] = []
+
+    async def type(self, line: str) -> Result:
+        ends: list[Result] = []
+        async for event in self.engine.submit_message(line):
+            if isinstance(event, Result):
+                ends.append(event)
+            if isinstance(event, SystemEvent):
+                self.notices.append(event.message.subtype)
+        return ends[-1]
+
+    async def report(self) -> dict[str, Any]:
+        return json.loads((await self.type("/context --json")).text or "")
+
+    def on_disk(self) -> History:
+        return History.fold(read_session(next(self.home.rglob("*.jsonl"))).records)
+
+
+@pytest.fixture
+async def desk(tmp_path: Path):
+    model = ScriptedModel(script=asked, facts=ROOMY)
+    async with open_engine(
+        options(tmp_path, model, home=tmp_path / "home", tool=looking_tool(100))
+    ) as engine:
+        made = Desk(engine, model, tmp_path / "home")
+        for number in range(1, 5):
+            await made.type(f"Wish number {number}.")
+        yield made
+
+
+async def test_the_parts_add_up_to_what_is_used_and_nothing_was_asked(desk: Desk):
+    before = len(desk.model.requests)
+    report = await desk.report()
+    names = {part["name"] for part in report["parts"]}
+    assert abs(sum(part["tokens"] for part in report["parts"]) - report["used_tokens"]) < 10
+    assert {"system prompt", "tools", "your words", "replies", "calls", "results of Look"} <= names
+    assert [prompt["number"] for prompt in report["prompts"]] == [1, 2, 3, 4]
+    assert report["window_tokens"] == ROOMY.context_window
+    assert report["compacts_at_tokens"] < ROOMY.context_window
+    assert len(desk.model.requests) == before
+
+
+async def test_the_same_is_shown_to_people(desk: Desk):
+    shown = (await desk.type("/context")).text or ""
+    for expected in ("results of Look", "60,000", "Wish number 3.", "kept free for the reply"):
+        assert expected in shown
+
+
+async def test_compacting_leaves_a_summary_with_the_users_words_and_tells_clients(desk: Desk):
+    done = await desk.type("/compact keep the numbers")
+    assert not done.is_error
+    assert "keep the numbers" in str(desk.model.requests[-1].messages[-1])
+    first = str(desk.engine.history.view()[0])
+    assert "some of them were looked at" in first
+    assert "Wish number 1." in first
+    assert "compact_boundary" in desk.notices
+    assert desk.engine.history.view() == desk.on_disk().view()
+    boundary = next(one for one in desk.on_disk().log() if isinstance(one, Boundary))
+    assert boundary.trigger == "manual"
+    assert not (await desk.type("Wish number 5.")).is_error
+
+
+async def test_what_a_summary_cost_stands_in_the_account_of_the_session(desk: Desk):
+    before = desk.engine.usage.input_tokens
+    await desk.type("/compact")
+    assert desk.engine.usage.input_tokens == before + 500
+
+
+async def test_a_summary_is_taken_back_by_its_id_and_everything_is_there_again(desk: Desk):
+    before = desk.engine.history.view()
+    await desk.type("/compact")
+    (edit,) = (await desk.report())["edits"]
+    assert edit["kind"] == "summary"
+    assert edit["tokens_saved"] > 1_000
+    done = await desk.type(f"/context undo {edit['edit_id'][:8]}")
+    assert not done.is_error
+    said = [one for one in desk.engine.history.view() if one in before]
+    assert said == before
+    assert desk.engine.history.view() == desk.on_disk().view()
+    assert (await desk.report())["edits"] == []
+
+
+async def test_up_to_a_prompt_and_from_a_prompt_on(desk: Desk):
+    view = desk.engine.history.view()
+    await desk.type("/compact --up-to 3 only the start")
+    after = desk.engine.history.view()
+    assert "Wish number 3." in str(after[1])
+    assert [one for one in after if one in view] == view[-8:]
+    second = desk.engine.history.view()
+    await desk.type("/compact --from 2")
+    assert isinstance(next(one for one in desk.on_disk().log() if isinstance(one, Fold)), Fold)
+    assert len(desk.engine.history.view()) < len(second)
+    assert not (await desk.type("And on.")).is_error
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["/compact --up-to", "/compact --up-to 99", "/compact --up-to 1 --from 2", "/compact --nonsense x",
+     "/compact --from zzzzzz", "/context undo nothing", "/context what"],
+)  # fmt: skip
+async def test_what_cannot_be_understood_changes_nothing_and_says_what_can_be_typed(desk: Desk, line: str):
+    before, asked_before = desk.engine.history.view(), len(desk.model.requests)
+    done = await desk.type(line)
+    assert done.is_error
+    assert "hint" in (done.text or "")
+    assert len(desk.model.requests) == asked_before
+    assert desk.engine.history.view()[: len(before)] == before
+
+
+async def test_a_preview_asks_no_model_and_names_the_price(tmp_path: Path):
+    priced = replace(ROOMY, prices=Prices(3, 15))
+    model = ScriptedModel(script=asked, facts=priced)
+    async with open_engine(options(tmp_path, model, home=tmp_path, tool=looking_tool(100))) as engine:
+        desk = Desk(engine, model, tmp_path)
+        await desk.type("Wish number 1.")
+        before = len(model.requests)
+        shown = (await desk.type("/compact --preview")).text or ""
+        assert "$" in shown
+        assert len(model.requests) == before
+
+
+async def test_a_summary_that_fails_is_told_and_changes_nothing(tmp_path: Path):
+    def useless(request: ModelRequest, number: int) -> Reply:
+        return Reply(say("no")) if request.source.name == "compact" else asked(request, number)
+
+    model = ScriptedModel(script=useless, facts=ROOMY)
+    async with open_engine(options(tmp_path, model, home=tmp_path, tool=looking_tool(100))) as engine:
+        desk = Desk(engine, model, tmp_path)
+        for number in range(3):
+            await desk.type(f"Wish number {number}.")
+        before = engine.history.view()
+        done = await desk.type("/compact")
+        assert done.is_error
+        assert "nothing was changed" in (done.text or "")
+        assert engine.history.view()[: len(before)] == before
+
+
+async def test_a_conversation_without_a_word_has_nothing_to_compact(tmp_path: Path):
+    model = ScriptedModel(script=asked, facts=ROOMY)
+    async with open_engine(options(tmp_path, model, home=tmp_path)) as engine:
+        desk = Desk(engine, model, tmp_path)
+        assert "nothing was changed" in ((await desk.type("/compact")).text or "")
+        assert not (await desk.type("/context")).is_error
+        assert model.requests == []
