@@ -11,15 +11,21 @@ from ostinato.testing import Gate, OnWire, Reply, StrictServer, call, say
 pytestmark = pytest.mark.process
 
 
-@pytest.mark.parametrize("flags", [("--max-tokens-total", "500"), ("--max-budget-usd", "0.001")])
-def test_a_call_that_could_exceed_the_budget_is_not_made(desk: Desk, flags: tuple[str, ...]):
+@pytest.mark.parametrize(
+    ("flags", "subtype"),
+    [
+        (("--max-tokens-total", "500"), "error_during_execution"),
+        (("--max-budget-usd", "0.001"), "error_max_budget_usd"),
+    ],
+)
+def test_a_call_that_could_exceed_the_budget_is_not_made(desk: Desk, flags: tuple[str, ...], subtype: str):
     with StrictServer() as server:
         desk.url = server.url
         ended = desk.run("-p", "hi", "--output-format", "json", *flags)
         assert list(server.requests) == []
     assert ended.code == 1
     (result,) = ended.messages
-    assert (result["subtype"], result["is_error"]) == ("error_max_budget_usd", True)
+    assert (result["subtype"], result["is_error"]) == (subtype, True)
     assert result["terminal_reason"] == "budget_exhausted"
     assert result["errors"]
 

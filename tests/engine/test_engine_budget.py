@@ -28,14 +28,20 @@ async def asked(engine: QueryEngine, prompt: str) -> Result:
     return result([event async for event in engine.submit_message(prompt)])
 
 
-@pytest.mark.parametrize("limit", [{"max_total_tokens": 100_000}, {"max_budget_usd": 0.5}])
+@pytest.mark.parametrize(
+    ("limit", "subtype"),
+    [
+        ({"max_total_tokens": 100_000}, "error_during_execution"),
+        ({"max_budget_usd": 0.5}, "error_max_budget_usd"),
+    ],
+)
 async def test_what_earlier_queries_spent_counts_until_the_conversation_is_cleared(
-    tmp_path: Path, limit: dict[str, Any]
+    tmp_path: Path, limit: dict[str, Any], subtype: str
 ):
     model = ScriptedModel.repeating(Reply(say("a"), usage=Usage(40_000, 49_000)), facts=PRICED)
     async with open_engine(options(tmp_path, model, **limit)) as engine:
         first, second = await asked(engine, "one"), await asked(engine, "two")
-        assert (first.subtype, second.subtype) == ("success", "error_max_budget_usd")
+        assert (first.subtype, second.subtype) == ("success", subtype)
         assert second.terminal_reason == "budget_exhausted"
         assert second.errors
         assert len(model.requests) == 1

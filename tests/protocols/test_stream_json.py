@@ -274,7 +274,6 @@ def test_denials_are_listed():
     ("reason", "subtype"),
     [
         ("max_turns", "error_max_turns"),
-        ("budget_exhausted", "error_max_budget_usd"),
         ("structured_output_retry_exhausted", "error_max_structured_output_retries"),
         ("aborted_streaming", "error_during_execution"),
         ("aborted_tools", "error_during_execution"),
@@ -291,6 +290,21 @@ def test_an_early_end_has_errors_and_a_result_only_where_a_limit_ended_the_work(
     assert (told["subtype"], told["is_error"], told["terminal_reason"]) == (subtype, True, reason)
     assert told["errors"]
     assert told.get("result") == ("half" if reason in LIMITS_REACHED else None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "subtype"),
+    [
+        ("budget_usd", "error_max_budget_usd"),
+        ("budget_tokens", "error_during_execution"),
+        ("budget_time", "error_during_execution"),
+    ],
+)
+def test_only_a_limit_in_dollars_is_called_one(kind: str, subtype: str):
+    told = result(ended("budget_exhausted", error="it is over", error_kind=kind), *reply(1, say("half")))
+    assert (told["subtype"], told["terminal_reason"]) == (subtype, "budget_exhausted")
+    assert (told["is_error"], told["result"]) == (True, "half")
+    assert told["errors"][0].startswith("it is over")
 
 
 @pytest.mark.parametrize("reason", ["hook_stopped", "stop_hook_prevented", "tool_deferred"])

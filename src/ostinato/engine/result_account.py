@@ -28,7 +28,6 @@ SUCCESSES: Final = frozenset({"completed", "stop_hook_prevented", "hook_stopped"
 
 _SUBTYPES: Final[dict[str, ResultSubtype]] = {
     "max_turns": "error_max_turns",
-    "budget_exhausted": "error_max_budget_usd",
     "structured_output_retry_exhausted": "error_max_structured_output_retries",
 }
 
@@ -82,7 +81,7 @@ class ResultAccount:
         costs = self._spent.costs(self._facts_of)
         return replace(
             self.local_result("", session_id, uuid),
-            subtype=_SUBTYPES.get(terminal.reason, "error_during_execution") if is_error else "success",
+            subtype=_error_subtype(terminal) if is_error else "success",
             text=self._answer.text_so_far if terminal.reason in LIMITS_REACHED else self._answer.text,
             usage=terminal.usage,
             tree_usage=self._spent.usage,
@@ -125,3 +124,10 @@ class ResultAccount:
         if self._request_started_s is not None:
             self._api_s += self._monotonic_s() - self._request_started_s
             self._request_started_s = None
+
+
+def _error_subtype(terminal: Terminal) -> ResultSubtype:
+    """Only a limit in dollars is called so: clients know no word for one of time or tokens."""
+    if terminal.error_kind == "budget_usd":
+        return "error_max_budget_usd"
+    return _SUBTYPES.get(terminal.reason, "error_during_execution")
