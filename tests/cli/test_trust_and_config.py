@@ -188,6 +188,21 @@ def test_config_show_says_what_counts_where_from_and_what_it_beat(desk: Desk):
     assert '# permissions.allow[0] = "Bash(touch:*)"' in shown
 
 
+def test_config_show_does_not_list_a_rule_that_cannot_be_read_as_in_force(desk: Desk):
+    rules = {kind: [f"Bash(git {kind})", "Bash("] for kind in ("allow", "ask", "deny")}
+    file = desk.home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"permissions": rules}))
+    answer = json.loads(desk.run("config", "show", "--json").text)
+    shown = [entry["value"] for entry in answer["settings"]]
+    assert "Bash(" not in shown
+    assert {"Bash(git allow)", "Bash(git ask)", "Bash(git deny)"} <= set(shown)
+    assert {(problem["key"], problem["line"]) for problem in answer["problems"]} == {
+        (f"permissions.{kind}[1]", 1) for kind in rules
+    }
+    assert desk.run("-p", "/config").text.count("# left out:") == 3
+
+
 def test_config_show_tells_of_variables_and_given_settings(desk: Desk):
     desk.extra["OSTINATO_MODEL"] = "opus"
     shown = desk.run("config", "show", "--origin", "--setting-sources=", "--settings", '{"maxTurns": 3}').text

@@ -13,6 +13,7 @@ from ostinato.config.show import lines_in, show_json, show_text
 from ostinato.engine.configuration import Configuration, given_variables, read_configuration, started_with
 from ostinato.engine.found_settings import FoundSettings, find_settings
 from ostinato.engine.options import Options
+from ostinato.engine.unread_rules import without_unread_rules
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
@@ -47,7 +48,8 @@ def show_command(
         trust=trust,
     )
     found = _found(options, read_configuration(options))
-    effective, problems = found.effective(), found.loaded.problems
+    effective, unread = without_unread_rules(found.effective())
+    problems = (*found.loaded.problems, *unread)
     documents = [*effective.documents, *found.loaded.documents]
     lines = lines_in(documents)
     say(

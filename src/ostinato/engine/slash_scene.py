@@ -100,13 +100,15 @@ def command_places(configuration: Configuration) -> "CommandPlaces":
 
 def _settings(configuration: Configuration) -> "SettingsInForce | None":
     from ostinato.engine.slash.scene import SettingsInForce  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.engine.unread_rules import without_unread_rules  # ruff: ignore[import-outside-top-level] - as above
 
     found = configuration.found
     if found is None:
         return None
     paths = [document.source.path for document in found.loaded.documents]
     there = tuple(path for path in paths if path is not None)
-    return SettingsInForce(found.effective(), found.loaded.problems, there)
+    effective, unread = without_unread_rules(found.effective())
+    return SettingsInForce(effective, (*found.loaded.problems, *unread), there)
 
 
 def _trust(configuration: Configuration) -> "TrustState | None":
