@@ -42,6 +42,10 @@ EXCLUSIVE = Access(exclusive=True)
 NO_ACCESS = Access()
 
 
+AskSideModel = Callable[[str, str], Awaitable[str | None]]
+"""Asks a small model, given its instructions and a prompt; None when it gives no answer."""
+
+
 def hides_nothing(_path: Path) -> bool:
     return False
 
@@ -58,6 +62,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     progress: Callable[[str], None]
     forgiving_edit: bool = False
     is_hidden: Callable[[Path], bool] = hides_nothing
+    ask_side_model: AskSideModel | None = None
     access: Access = NO_ACCESS
     """What was judged: a path that leads elsewhere by now must not be followed."""
 

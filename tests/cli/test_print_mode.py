@@ -64,6 +64,8 @@ def test_flags_reach_the_request_in_both_spellings(desk: Desk):
             "MultiEdit",
             "NotebookEdit",
             "Read",
+            "TodoWrite",
+            "WebFetch",
         }
 
 

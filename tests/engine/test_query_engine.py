@@ -225,7 +225,7 @@ async def test_a_tool_that_is_denied_whole_is_not_shown_to_the_model(work: Path,
     model = ScriptedModel(Reply(say("ok")))
     await play(options(work, home, model, disallowed_tools=("Bash", "Write")))
     offered = [tool.name for tool in model.requests[0].tools]
-    assert offered == ["Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "TodoWrite"]
+    assert offered == ["Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "TodoWrite", "WebFetch"]
 
 
 async def test_a_deny_rule_holds_in_every_mode(work: Path, home: Path):

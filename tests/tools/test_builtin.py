@@ -22,8 +22,10 @@ from ostinato.tools.read import ReadInput
 from ostinato.tools.task_output import TaskOutputInput
 from ostinato.tools.task_stop import TaskStopInput
 from ostinato.tools.todo_write import TodoWriteInput
+from ostinato.tools.web_fetch import WebFetchInput
 from ostinato.tools.write import WriteInput
 from ostinato.user_questions import UserAsked
+from ostinato.web_pages import SearchQuery
 
 TOOLS = builtin_tools(is_read_only_command=lambda _command: False, equipment=Equipment())
 INPUT_TYPES: list[type[msgspec.Struct]] = [
@@ -38,6 +40,8 @@ INPUT_TYPES: list[type[msgspec.Struct]] = [
     TaskOutputInput,
     TaskStopInput,
     TodoWriteInput,
+    WebFetchInput,
+    SearchQuery,
     WriteInput,
 ]
 
@@ -55,6 +59,8 @@ def test_names_are_those_that_rules_and_hooks_match_on_in_order():
         "TaskOutput",
         "TaskStop",
         "TodoWrite",
+        "WebFetch",
+        "WebSearch",
         "Write",
     ]
 

@@ -44,8 +44,10 @@ from ostinato.engine.setting import Setting
 from ostinato.engine.shortening import Shortening
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.engine.slash_scene import SlashGround, slash_reader
+from ostinato.engine.small_model import open_small_model
 from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
+from ostinato.engine.web_access import PublicWeb, search_of
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home
 from ostinato.loop.budget import BudgetLimits
@@ -174,6 +176,9 @@ class _Maker:
         self._instructions = LoadedInstructions()
         self._budget = TreeBudget(_limits_of(options), self._clock)
         self._chain = open_fallbacks(options, self._budget.limits, self.choose_model, first=ground.chosen)
+        self._web = PublicWeb(options, ground.environment)
+        self._search = search_of(options, ground.environment)
+        self._small = open_small_model(options, self._budget.limits, self.choose_model)
         self._gate = Gate(
             Policy(options.permission_mode or "default", ground.effect.rules),
             options.can_use_tool,
@@ -265,13 +270,14 @@ class _Maker:
             stop_failure_hooks=tuple(self._options.stop_failure_hooks),
             fallbacks=self._chain.fallbacks,
             refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
+            side_model=self._small.side_model,
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         )
         return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)
 
     def _offered(self, place: Place, chosen: ChosenModel) -> Offered:
         options, rules = self._options, self._ground.effect.rules
-        equipment = Equipment(place.todos, options.ask_user)
+        equipment = Equipment(place.todos, options.ask_user, self._web, self._search)
         return offered_tools(options, rules, chosen.facts, equipment, place.found_tools)
 
     def _pipeline(self, place: Place, tools: tuple[Tool, ...]) -> ContextPipeline:
@@ -303,6 +309,7 @@ class _Maker:
 
     async def aclose(self) -> None:
         await self._chain.aclose()
+        await self._small.aclose()
 
     async def _surroundings(self, place: Place, facts: ModelFacts) -> Surroundings:
         sources = Sources(
@@ -342,6 +349,7 @@ class _Maker:
                 *ground.effect.notices,
                 *chosen.notices,
                 *self._chain.notices,
+                *self._small.notices,
                 *wish_notices(options.thinking, options.effort, facts),
             ),
         )

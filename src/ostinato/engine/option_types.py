@@ -140,6 +140,13 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
     "fallback_models": _TEXTS,
     "refresh_api_key": _FUNCTION,
     "ask_user": _FUNCTION,
+    "small_model": (_is_name_or_model, "the name of a model, a model of your own, or None"),
+    "web_private_hosts": _TEXTS,
+    "web_search": (
+        lambda value: value is None or is_text(value) or callable(value),
+        "an address with `{query}` in it, a function, or None",
+    ),
+    "web_search_headers": (_is_environment, "a dict from texts to texts"),
     "model_overrides": _MAPPING,
     "models": (_is_mapping, "a dict from names to dicts"),
     "on_notice": (callable, "a function that takes a sentence"),

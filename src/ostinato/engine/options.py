@@ -14,6 +14,7 @@ from ostinato.stop_hooks import StopFailureHook, StopHook
 from ostinato.tool import Tool
 from ostinato.tool_hooks import AfterTool
 from ostinato.user_questions import AskUser
+from ostinato.web_pages import SearchWeb
 
 
 class Allow(msgspec.Struct, frozen=True):
@@ -95,6 +96,9 @@ class Options(msgspec.Struct, frozen=True):
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
     `ask_user` puts the model's questions to a person (`ostinato.user_questions`); without it they are declined.
+    `small_model` answers what tools ask beside the conversation (WebFetch's `prompt`); without one they do without.
+    `web_private_hosts` names places that WebFetch may read although they are not public (`localhost:8000`, `10.0.0.0/8`).
+    `web_search` is the address of a search service with `{query}` in it (`web_search_headers` go with it), or a function.
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
     models over the network; environment variables win over them (docs/providers.md). `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is
@@ -137,6 +141,10 @@ class Options(msgspec.Struct, frozen=True):
     stop_hooks: Sequence[StopHook] = ()
     stop_failure_hooks: Sequence[StopFailureHook] = ()
     ask_user: AskUser | None = None
+    small_model: str | Model | None = None
+    web_private_hosts: Sequence[str] = ()
+    web_search: str | SearchWeb | None = None
+    web_search_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     deadlines: Deadlines = DEFAULT_DEADLINES
@@ -183,6 +191,10 @@ class QueryOptions(TypedDict, total=False):
     stop_hooks: Sequence[StopHook]
     stop_failure_hooks: Sequence[StopFailureHook]
     ask_user: AskUser | None
+    small_model: str | Model | None
+    web_private_hosts: Sequence[str]
+    web_search: str | SearchWeb | None
+    web_search_headers: Mapping[str, str]
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
     deadlines: Deadlines

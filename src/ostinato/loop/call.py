@@ -20,7 +20,16 @@ from ostinato.messages import Document, Image, ResultBlock, Text, ToolResult, To
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
 from ostinato.records import FileIntended
 from ostinato.state import ToolUseContext
-from ostinato.tool import EXCLUSIVE, Access, Tool, ToolContext, ToolOutcome, find_tool, hides_nothing
+from ostinato.tool import (
+    EXCLUSIVE,
+    Access,
+    AskSideModel,
+    Tool,
+    ToolContext,
+    ToolOutcome,
+    find_tool,
+    hides_nothing,
+)
 from ostinato.tool_input import InvalidInput, checked_input
 
 CallOutcome = Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
@@ -117,6 +126,7 @@ async def run_call(
     context: ToolUseContext,
     progress: Callable[[str], None],
     record: Callable[[FileIntended], None],
+    ask_side_model: AskSideModel | None = None,
 ) -> CallEnd:
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
     tool_context = ToolContext(
@@ -127,6 +137,7 @@ async def run_call(
         progress=progress,
         forgiving_edit=context.model.forgiving_edit,
         is_hidden=call.is_hidden,
+        ask_side_model=ask_side_model,
         access=call.access,
     )
     try:

@@ -114,6 +114,13 @@ class NoPrompts:
 NO_PROMPTS = NoPrompts()
 
 
+class SideModel(msgspec.Struct, frozen=True):
+    """A small model that tools may ask something."""
+
+    call_model: CallModel
+    facts: ModelFacts
+
+
 class Deps(msgspec.Struct, frozen=True):
     """The loop's ports. `journal.write` is synchronous, and so are queue and budget; everything else may wait. `jitter` gives
     numbers from 0 to 1 that spread the retries of many clients. `forgets_hidden`: what a boundary hid is found in the journal
@@ -142,6 +149,7 @@ class Deps(msgspec.Struct, frozen=True):
     fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
     refresh_auth: RefreshAuth | None = None
     may_go_on: MayGoOn | None = None
+    side_model: SideModel | None = None
 
     def call_of(self, fallback_index: int) -> CallModel:
         """The door to the query's own model (0), or to one of those that may take over."""

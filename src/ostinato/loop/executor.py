@@ -24,6 +24,7 @@ from ostinato.loop.alarms import Alarms
 from ostinato.loop.call import CallEnd, CallOutcome, Prepared, error_end, permitted, prepare_call, run_call
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.side_question import SideQuestion
 from ostinato.loop.turn_tasks import TurnTask, TurnTasks
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage, tool_result_message
 from ostinato.ports import DecisionReason
@@ -89,6 +90,7 @@ class StreamingToolExecutor:
         self._deps = deps
         self._ledger = ledger
         self._config = config
+        self._ask_side_model = None if deps.side_model is None else SideQuestion(deps, ledger, context)
         self._entries: list[_Entry] = []
         self._alarms = Alarms(tasks.start_soon, deps.clock)
         self._shown = 0
@@ -142,7 +144,7 @@ class StreamingToolExecutor:
             return
         self._start(entry, prepared)
         progress, record = partial(self._progress, entry), partial(self._intended, entry)
-        end = await run_call(prepared, self._context, progress, record)
+        end = await run_call(prepared, self._context, progress, record, self._ask_side_model)
         self._finish(entry, end)
 
     def _admit(self) -> None:

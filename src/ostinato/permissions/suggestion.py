@@ -5,6 +5,7 @@ Promise: nothing is suggested for what cannot be proven, for programs that run o
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.name_set import names
@@ -19,6 +20,9 @@ SUBCOMMAND_PROGRAMS = names(
     " dotnet mvn gradle terraform brew apt systemctl rustup conda bundle rake composer mix"
 )
 SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*", re.ASCII)
+HOST = re.compile(r"[a-z0-9:][a-z0-9.:-]*", re.ASCII)
+"""What a rule can name without a wildcard in it."""
+
 NESTED_NAME = re.compile(r"\w[\w:.-]*", re.ASCII)
 CONTAINERS = frozenset({"docker", "podman", "kubectl"})
 """What these run is the whole of their words, not the next one."""
@@ -38,7 +42,17 @@ def suggest_rules(paths: CallPaths, *, is_settled: Callable[[CommandEffects], bo
         return tuple(f"Read(/{path})" for path in call.reads if _is_plain_path(str(path)))
     if call.tool_name in EDIT_TOOLS and call.writes:
         return tuple(f"Edit(/{path})" for path in call.writes if _is_plain_path(str(path)))
+    if call.tool_name == "WebFetch":
+        return _for_host(str(call.input.get("url", "")))
     return (call.tool_name,)
+
+
+def _for_host(url: str) -> tuple[str, ...]:
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    except ValueError:
+        return ()
+    return (f"WebFetch(domain:{host})",) if HOST.fullmatch(host) else ()
 
 
 def _is_plain_path(text: str) -> bool:

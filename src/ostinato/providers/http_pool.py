@@ -19,7 +19,7 @@ def new_pool(url: str, environment: Mapping[str, str]) -> httpcore2.AsyncConnect
     proxy = None if proxy_url is None else _target_of_proxy(proxy_url)
     # Plain http needs no certificates, and reading them costs tens of milliseconds.
     needs_trust = url.startswith("https://") or (proxy is not None and proxy.scheme == "https")
-    trust = _trust(environment) if needs_trust else None
+    trust = trust_of(environment) if needs_trust else None
     return httpcore2.AsyncConnectionPool(
         ssl_context=trust,
         proxy=None if proxy is None else _proxy(proxy, trust),
@@ -53,7 +53,7 @@ def _proxy(proxy: HttpTarget, trust: ssl.SSLContext | None) -> httpcore2.Proxy:
     )
 
 
-def _trust(environment: Mapping[str, str]) -> ssl.SSLContext:
+def trust_of(environment: Mapping[str, str]) -> ssl.SSLContext:
     """The certificates that the environment names, or the operating system's."""
     file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")
     if not file and not folder:

@@ -7,7 +7,7 @@ from ostinato.ports import Abort, FileState, Workspace
 from ostinato.testing.fake_workspace import FakeWorkspace
 from ostinato.testing.manual_abort import ManualAbort
 from ostinato.testing.memory_files import MemoryFiles
-from ostinato.tool import ToolContext, hides_nothing
+from ostinato.tool import AskSideModel, ToolContext, hides_nothing
 
 
 def tool_context(
@@ -20,6 +20,7 @@ def tool_context(
     progress: Callable[[str], None] | None = None,
     forgiving_edit: bool = False,
     is_hidden: Callable[[Path], bool] = hides_nothing,
+    ask_side_model: AskSideModel | None = None,
 ) -> ToolContext:
     """A context over `folder`, or over the given workspace; everything left out is a fresh double."""
     return ToolContext(
@@ -30,4 +31,5 @@ def tool_context(
         progress=progress or (lambda _text: None),
         forgiving_edit=forgiving_edit,
         is_hidden=is_hidden,
+        ask_side_model=ask_side_model,
     )

@@ -10,7 +10,7 @@ from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import MAX_FAILURE_CHARACTERS, refusal, success
 from ostinato.user_questions import Answers, AskUser, UserAsked, UserQuestion
 
-PROMPT: Final = "Ask the user what only they can decide. They may answer in their own words."
+PROMPT: Final = "Ask the user what only they can decide."
 
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -23,8 +23,8 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
         "command": {"type": "string"},
-        "timeout": {"type": "integer", "description": "Milliseconds (default 120000, at most 600000)"},
-        "description": {"type": "string", "description": "What it does, in 5-10 words"},
+        "timeout": {"type": "integer", "description": "ms (default 120000, at most 600000)"},
+        "description": {"type": "string", "description": "In 5-10 words"},
         "run_in_background": {
             "type": "boolean",
             "description": "Return at once; it runs on, without deadline",

@@ -15,6 +15,8 @@ from ostinato.tools.read import read_tool
 from ostinato.tools.task_output import task_output_tool
 from ostinato.tools.task_stop import task_stop_tool
 from ostinato.tools.todo_write import todo_write_tool
+from ostinato.tools.web_fetch import web_fetch_tool
+from ostinato.tools.web_search import web_search_tool
 from ostinato.tools.write import write_tool
 
 OF_BACKGROUND: Final = frozenset({"TaskOutput", "TaskStop"})
@@ -32,7 +34,12 @@ def builtin_tools(
 
 
 def _of_a_talk(equipment: Equipment) -> tuple[Tool, ...]:
-    return (ask_user_question_tool(equipment.ask_user), todo_write_tool(equipment.todos))
+    return (
+        ask_user_question_tool(equipment.ask_user),
+        todo_write_tool(equipment.todos),
+        web_fetch_tool(equipment.web),
+        web_search_tool(equipment.search),
+    )
 
 
 def _of_a_folder(is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...]:

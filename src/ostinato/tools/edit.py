@@ -20,7 +20,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "file_path": {"type": "string"},
         "old_string": {"type": "string"},
         "new_string": {"type": "string"},
-        "replace_all": {"type": "boolean", "description": "Replace every occurrence (default false)"},
+        "replace_all": {"type": "boolean"},
     },
     "required": ["file_path", "old_string", "new_string"],
     "additionalProperties": False,

@@ -4,15 +4,19 @@ import msgspec
 
 from ostinato.todo_list import TodoList
 from ostinato.user_questions import AskUser
+from ostinato.web_pages import SearchWeb, Web
 
 
 class Equipment(msgspec.Struct, frozen=True):
-    """`ask_user` None: nobody can be asked."""
+    """`ask_user` None: nobody can be asked. `web` None: no page can be read; `search` None: no search service is set up."""
 
     todos: TodoList = msgspec.field(default_factory=TodoList)
     ask_user: AskUser | None = None
+    web: Web | None = None
+    search: SearchWeb | None = None
 
     @property
     def switched_off(self) -> frozenset[str]:
         """The tools that could do nothing but say so: they are not offered."""
-        return frozenset() if self.ask_user is not None else frozenset({"AskUserQuestion"})
+        needs = {"AskUserQuestion": self.ask_user, "WebFetch": self.web, "WebSearch": self.search}
+        return frozenset(name for name, needed in needs.items() if needed is None)

@@ -20,7 +20,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
         "pattern": {"type": "string"},
-        "path": {"type": "string", "description": "Folder to search (default: working folder)"},
+        "path": {"type": "string", "description": "Folder"},
     },
     "required": ["pattern"],
     "additionalProperties": False,

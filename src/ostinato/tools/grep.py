@@ -23,34 +23,34 @@ from ostinato.tools.search_scope import (
 )
 
 PROMPT: Final = """\
-Search file contents with ripgrep (Rust regular expressions; escape literal braces: `interface\\{\\}`). Use it rather than \
-grep or rg in Bash. Ignored files are left out unless path names their folder."""
+Search file contents (ripgrep: Rust regular expressions, `interface\\{\\}`) rather than with grep in Bash. Ignored files are \
+left out unless path names their folder."""
 
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
         "pattern": {"type": "string", "description": "Regular expression"},
-        "path": {"type": "string", "description": "File or folder (default: working folder)"},
+        "path": {"type": "string", "description": "File or folder"},
         "glob": {"type": "string", "description": "Only these files: `*.ts`, `src/**`, `!*.md`"},
         "output_mode": {
             "type": "string",
             "enum": ["content", "files_with_matches", "count"],
-            "description": "Default files_with_matches; content shows lines",
+            "description": "Default files_with_matches",
         },
-        "-A": {"type": "integer", "description": "Lines after each match"},
-        "-B": {"type": "integer", "description": "Lines before"},
-        "-C": {"type": "integer", "description": "Lines around"},
+        "-A": {"type": "integer"},
+        "-B": {"type": "integer"},
+        "-C": {"type": "integer"},
         "context": {"type": "integer", "description": "Same as -C"},
         "-n": {"type": "boolean", "description": "Line numbers (default true)"},
-        "-i": {"type": "boolean", "description": "Ignore case"},
-        "-o": {"type": "boolean", "description": "Only the matched text"},
-        "type": {"type": "string", "description": "File type: py, js, rust"},
+        "-i": {"type": "boolean"},
+        "-o": {"type": "boolean"},
+        "type": {"type": "string", "description": "py, js, rust"},
         "head_limit": {
             "type": "integer",
-            "description": "Show so many lines or files (default 250, 0 = all)",
+            "description": "Default 250, 0 = all",
         },
         "offset": {"type": "integer", "description": "Skip so many first"},
-        "multiline": {"type": "boolean", "description": "Match across lines"},
+        "multiline": {"type": "boolean"},
     },
     "required": ["pattern"],
     "additionalProperties": False,

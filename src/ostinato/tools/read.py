@@ -18,7 +18,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "properties": {
         "file_path": {"type": "string", "description": "Absolute, or relative to the working folder"},
         "offset": {"type": "integer", "description": "First line (cell of a notebook), from 1"},
-        "limit": {"type": "integer", "description": "Number of lines"},
+        "limit": {"type": "integer"},
         "pages": {"type": "string", "description": "Of a PDF, up to 20: 3, 1-5"},
     },
     "required": ["file_path"],

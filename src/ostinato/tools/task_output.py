@@ -19,10 +19,10 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "task_id": {"type": "string"},
         "offset": {
             "type": "integer",
-            "description": "Byte to read from; default: where the last reading ended",
+            "description": "Byte; default: where the last reading ended",
         },
-        "block": {"type": "boolean", "description": "Wait for its end first"},
-        "timeout": {"type": "integer", "description": "Longest wait, ms (default 30000)"},
+        "block": {"type": "boolean", "description": "Wait for its end"},
+        "timeout": {"type": "integer", "description": "ms (default 30000)"},
     },
     "required": [],
     "additionalProperties": False,

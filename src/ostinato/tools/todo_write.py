@@ -9,10 +9,7 @@ from ostinato.todo_list import TOOL_NAME, Todo, TodoList, as_display
 from ostinato.tool import Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import MAX_FAILURE_CHARACTERS, refusal, success
 
-PROMPT: Final = (
-    "Keep the list of steps of a task of three or more; it replaces the last list. One in_progress at a time; mark each "
-    "completed when it is done."
-)
+PROMPT: Final = "Keep the steps of a task of three or more; the list replaces the last. One in_progress at a time, completed once done."
 
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
