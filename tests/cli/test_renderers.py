@@ -14,13 +14,14 @@ from ostinato.events import (
     AssistantEvent,
     Event,
     RequestStart,
+    Result,
     StreamEvent,
     SystemEvent,
     TextDelta,
     Tombstone,
 )
 from ostinato.loop.attempt_notices import retry_notice
-from ostinato.messages import api_error_message, notice_message
+from ostinato.messages import SystemMessage, api_error_message, notice_message
 from ostinato.testing import call, say, think
 
 READ = call("Read", "t1", file_path="src/a.py")
@@ -146,6 +147,16 @@ def test_a_cut_answer_is_printed_and_the_cut_is_told():
         "half\n",
         "note: cut at 10 tokens\n",
     )
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+@pytest.mark.parametrize("is_verbose", [True, False])
+def test_what_the_program_answers_itself_is_said_once(is_error: bool, is_verbose: bool):
+    text = "the answer\n"
+    message = SystemMessage("s", "local_command_output", text, "error" if is_error else "info")
+    result = Result("error_during_execution" if is_error else "success", "session", "r", text=text)
+    shown = play(text_output(is_verbose=is_verbose), [SystemEvent(message), result])
+    assert shown == (("", text) if is_error else (text, ""))
 
 
 def test_denied_calls_are_listed():

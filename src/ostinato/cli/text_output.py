@@ -8,7 +8,8 @@ from ostinato.cli.shown import NOTHING, Shown, warning_line
 from ostinato.cli.terminal_text import terminal_text
 from ostinato.cli.tool_lines import ToolLines
 from ostinato.engine.answer import Answer
-from ostinato.events import LIMITS_REACHED, Event, Result, Terminal
+from ostinato.events import LIMITS_REACHED, Event, Result, SystemEvent, Terminal
+from ostinato.messages import SystemMessage
 
 
 class TextOutput:
@@ -29,6 +30,8 @@ class TextOutput:
         match event:
             case Terminal():
                 return Shown(self._answered(event), ending_text(event, self._answer, self._resume_hint))
+            case SystemEvent(SystemMessage(subtype="local_command_output")):
+                return NOTHING  # the result says it once more
             case Result(terminal_reason=None):  # the program's own answer: no query was run for it
                 return Shown(talk=event.text) if event.is_error else Shown(self._data(event.text))
             case _:

@@ -244,6 +244,20 @@ async def test_clear_begins_a_session_and_resume_goes_back_to_the_old_one(folder
         assert "something else" not in str(model.requests[2].messages)
 
 
+async def test_clear_names_only_a_session_that_can_be_found_again(folders: Folders):
+    async with open_engine(folders.options(ScriptedModel(Reply(say("first"))))) as engine:
+        empty, said = engine.session_id, (await submit(engine, "/clear"))[0]
+        assert empty not in said.text
+        await submit(engine, "go")
+        kept, said = engine.session_id, (await submit(engine, "/clear"))[0]
+        assert kept in said.text
+    options = folders.options(ScriptedModel(Reply(say("first"))), keep_session=False)
+    async with open_engine(options) as engine:
+        await submit(engine, "go")
+        lost, said = engine.session_id, (await submit(engine, "/clear"))[0]
+        assert lost not in said.text
+
+
 async def test_an_exported_conversation_is_not_kept_a_second_time(folders: Folders):
     model = ScriptedModel(Reply(say("the only answer")))
     async with open_engine(folders.options(model)) as engine:

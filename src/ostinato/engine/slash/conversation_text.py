@@ -43,7 +43,7 @@ def conversation_markdown(history: History, session_id: str) -> str:
     speaker = ""
     for message in said_messages(history.log()):
         told = [part for part in _parts(message) if part.strip()]
-        if told and _speaker(message) != speaker:
+        if told and (_speaker(message) != speaker or _is_typed(message)):
             speaker = _speaker(message)
             parts.append(f"## {speaker}")
         parts.extend(told)
@@ -72,6 +72,15 @@ def _speaker(message: Message) -> str:
             return "You"
         case _:
             return "ostinato"
+
+
+def _is_typed(message: Message) -> bool:
+    """Whether it is something of its own that the user sent: it may stand behind another that got no reply."""
+    match message:
+        case UserMessage(origin="prompt") | AttachmentMessage(attachment=QueuedCommand()):
+            return True
+        case _:
+            return False
 
 
 def _parts(message: Message) -> Iterator[str]:
