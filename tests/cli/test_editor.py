@@ -48,6 +48,8 @@ class Desk:
         self.keys = keys
         self.deeds = Idle()
         self.taken: list[str | Gesture] = []
+        self.is_read = anyio.Event()
+        self.is_read.set()
         self.editor = Editor(
             TerminalOutbox(output),
             self.deeds,
@@ -55,7 +57,11 @@ class Desk:
             history=UnkeptHistory,
             term="xterm",
             has_colour=False,
+            until_read=self.until_read,
         )
+
+    async def until_read(self) -> None:
+        await self.is_read.wait()
 
     async def until(self, *taken: str | Gesture) -> None:
         with anyio.fail_after(10):
@@ -88,6 +94,53 @@ async def test_what_was_typed_before_a_question_does_not_answer_it_and_comes_aft
             desk.keys.send_text("n\r")
             await desk.until("y", "y")
             assert answers == ["n"]
+            desk.editor.leave()
+
+
+async def test_what_is_typed_before_the_question_can_be_read_does_not_answer_it_and_comes_afterwards():
+    with a_desk() as desk:
+        desk.is_read = anyio.Event()
+        answers: list[str | None] = []
+
+        async def ask() -> None:
+            answers.append(await desk.editor.ask("allow? "))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.editor.run, desk.taken.append)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+            desk.keys.send_text("y\r\x1b[200~two\nlines\x1b[201~\rhal")
+            await anyio.wait_all_tasks_blocked()
+            assert answers == []
+            desk.is_read.set()
+            await anyio.wait_all_tasks_blocked()
+            desk.keys.send_text("n\r")
+            await desk.until("y", "two\nlines")
+            assert answers == ["n"]
+            desk.keys.send_text("f\r")
+            await desk.until("y", "two\nlines", "half")
+            desk.editor.leave()
+
+
+async def test_ctrl_c_leaves_a_question_that_nobody_has_read_yet():
+    with a_desk() as desk:
+        desk.is_read = anyio.Event()
+        answers: list[str | None] = ["none so far"]
+
+        async def ask() -> None:
+            answers.append(await desk.editor.ask("allow? "))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.editor.run, desk.taken.append)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+            desk.keys.send_text("y\x03")
+            with anyio.fail_after(10):
+                while answers[-1] is not None:
+                    await anyio.lowlevel.checkpoint()
+            assert desk.deeds.done == ["interrupted"]
             desk.editor.leave()
 
 

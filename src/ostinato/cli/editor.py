@@ -1,11 +1,11 @@
 """The prompt of line mode: an editable text that stays below whatever is written above it, also while work goes on.
 
 One text after the other is read and handed on. A question interrupts the editing, not the text: the draft comes back after it,
-and what was typed before the question was put is no answer to it.
+and what was typed before the question was put, or too soon after it, is no answer to it.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import anyio
@@ -17,18 +17,17 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.shortcuts import PromptSession
 from prompt_toolkit.styles import Style
 
-from ostinato.cli.editor_keys import Deeds, Interrupted, editor_keys
+from ostinato.cli.editor_keys import Deeds, Interrupted, editor_keys, question_keys
 from ostinato.cli.editor_output import EditorOutput, terminal_size
 from ostinato.cli.paste_reader import read_pastes_in_one_pass
 from ostinato.cli.pasted_text import PastedTexts, PasteMarkers
-from ostinato.cli.prompt_line import PROMPT, Gesture, Take
+from ostinato.cli.prompt_line import PROMPT, Gesture, Take, quiet_moment
 from ostinato.cli.terminal_outbox import TerminalOutbox
 from ostinato.cli.terminal_text import terminal_text
 
@@ -46,17 +45,19 @@ class _Paused(Exception):
 
 
 class _Asked:
-    """A question on its way; `answer` None: left without one."""
+    """A question on its way; `answer` None: left without one. `early` was typed before it `is_open`."""
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
+        self.is_open = False
+        self.early: list[KeyPress] = []
         self.is_done = anyio.Event()
         self.answer: str | None = None
 
 
 class Editor:
     """Implements `PromptLine` on a terminal that can move its cursor. `live` gives the lines above the prompt, cut to columns and
-    rows, with our colours in them."""
+    rows, with our colours in them. `until_read` waits until whoever sees a question may be meant by what is typed."""
 
     def __init__(
         self,
@@ -68,8 +69,10 @@ class Editor:
         completer: Completer | None = None,
         term: str,
         has_colour: bool,
+        until_read: Callable[[], Awaitable[None]] = quiet_moment,
     ) -> None:
         self._outbox = outbox
+        self._until_read = until_read
         self._live = live
         self._output = EditorOutput(outbox, term)
         self._pastes = PastedTexts()
@@ -96,7 +99,7 @@ class Editor:
         self._session.app.layout = self._with_live_lines()
         self._question: PromptSession[str] = PromptSession(
             history=InMemoryHistory(),
-            key_bindings=_question_keys(deeds),
+            key_bindings=question_keys(deeds, self._too_early),
             color_depth=depth,
             erase_when_done=True,
             output=self._output,
@@ -227,6 +230,20 @@ class Editor:
     def _question_began(self) -> None:
         if self._is_leaving or not self._is_asked():
             self._leave_with(self._question.app, _Paused())
+        else:
+            self._question.app.create_background_task(self._opened())
+
+    async def _opened(self) -> None:
+        """Its words stand there by now; the place for the answer appears when one is taken."""
+        await self._until_read()
+        if self._asked is not None:
+            self._asked.is_open = True
+            self._question.app.invalidate()
+
+    def _too_early(self) -> list[KeyPress] | None:
+        """Where a key goes that cannot be meant for the question; None when it can."""
+        asked = self._asked
+        return None if asked is None or asked.is_open else asked.early
 
     async def _answer(self) -> None:
         asked = self._asked
@@ -235,14 +252,17 @@ class Editor:
         before = self._typed_before()
         try:
             asked.answer = await self._question.prompt_async(
-                asked.prompt, pre_run=self._question_began, set_exception_handler=False, handle_sigint=False
+                lambda: asked.prompt if asked.is_open else "",
+                pre_run=self._question_began,
+                set_exception_handler=False,
+                handle_sigint=False,
             )
             self.print_above(f"{asked.prompt}{terminal_text(asked.answer)}\n")
         except (_Paused, EOFError, OSError, KeyboardInterrupt):
             asked.answer = None
         finally:
             after = get_typeahead(self._session.input)
-            store_typeahead(self._session.input, before + after)
+            store_typeahead(self._session.input, before + asked.early + after)
             asked.is_done.set()
 
     def _typed_before(self) -> list[KeyPress]:
@@ -295,18 +315,3 @@ class Editor:
 def _before(text: str, document: Document) -> Document:
     joined = f"{text}\n{document.text}" if document.text else text
     return Document(joined, len(joined) - len(document.text) + document.cursor_position)
-
-
-def _question_keys(deeds: Deeds) -> KeyBindings:
-    keys = KeyBindings()
-
-    @keys.add("c-c")
-    def interrupt(event: KeyPressEvent) -> None:
-        deeds.interrupt()
-        event.app.exit(exception=EOFError())
-
-    @keys.add("c-z")
-    def suspend(_event: KeyPressEvent) -> None:
-        deeds.suspend()
-
-    return keys

@@ -1,11 +1,13 @@
 """The keys of the editor beyond those of every line editor: sending, new lines, pastes, and what acts on running work."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, completion_is_selected, has_completions, has_focus
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
 from ostinato.cli.pasted_text import PastedTexts
@@ -82,6 +84,28 @@ def editor_keys(deeds: Deeds, pastes: PastedTexts) -> KeyBindings:
         deeds.leave_afterwards()
 
     @keys.add("c-z")
+    def suspend(_event: KeyPressEvent) -> None:
+        deeds.suspend()
+
+    return keys
+
+
+def question_keys(deeds: Deeds, too_early: Callable[[], list[KeyPress] | None]) -> KeyBindings:
+    """For a question. While `too_early` gives a list, everything but an interrupt goes there, for the prompt afterwards."""
+    keys = KeyBindings()
+
+    @keys.add(Keys.Any, filter=Condition(lambda: too_early() is not None), eager=True)
+    def keep(event: KeyPressEvent) -> None:
+        kept = too_early()
+        if kept is not None:
+            kept.extend(event.key_sequence)
+
+    @keys.add("c-c", eager=True)
+    def interrupt(event: KeyPressEvent) -> None:
+        deeds.interrupt()
+        event.app.exit(exception=EOFError())
+
+    @keys.add("c-z", eager=True)
     def suspend(_event: KeyPressEvent) -> None:
         deeds.suspend()
 

@@ -5,12 +5,12 @@ Nothing is drawn over. What was typed before a question was put is no answer to 
 
 import os
 import select
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
 
-from ostinato.cli.prompt_line import PROMPT, Gesture, Take
+from ostinato.cli.prompt_line import PROMPT, Gesture, Take, quiet_moment
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_outbox import TerminalOutbox
 
@@ -18,12 +18,21 @@ _CHUNK_BYTES: Final = 4_096
 
 
 class PlainLines:
-    """Implements `PromptLine`. `is_busy` says whether a query runs; then no prompt is shown."""
+    """Implements `PromptLine`. `is_busy` says whether a query runs; then no prompt is shown. `until_read` waits until whoever sees
+    a question may be meant by what is typed.
+    """
 
     def __init__(
-        self, outbox: TerminalOutbox, modes: TerminalModes, is_busy: Callable[[], bool], descriptor: int = 0
+        self,
+        outbox: TerminalOutbox,
+        modes: TerminalModes,
+        is_busy: Callable[[], bool],
+        descriptor: int = 0,
+        *,
+        until_read: Callable[[], Awaitable[None]] = quiet_moment,
     ) -> None:
         self._outbox = outbox
+        self._until_read = until_read
         self._modes = modes
         self._is_busy = is_busy
         self._descriptor = descriptor
@@ -55,6 +64,9 @@ class PlainLines:
         take(Gesture.END)
 
     async def ask(self, prompt: str) -> str | None:
+        await self._until_read()
+        if self._leaving.is_set():
+            return None
         self._set_aside()
         question = self._question = _Question(prompt)
         self._outbox.put(prompt)

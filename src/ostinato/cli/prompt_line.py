@@ -4,7 +4,16 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final, Protocol
 
+import anyio
+
 PROMPT: Final = "> "
+
+QUIET_S: Final = 0.4
+"""So long after a question appeared nothing typed is an answer: nobody has read it yet, and fingers were on their way."""
+
+
+async def quiet_moment() -> None:
+    await anyio.sleep(QUIET_S)
 
 
 class Gesture(Enum):
@@ -38,7 +47,9 @@ class PromptLine(Protocol):
         ...
 
     async def ask(self, prompt: str) -> str | None:
-        """A line that was typed after this was called; None if there will be none. What was being typed waits meanwhile."""
+        """A line that was typed after `prompt` appeared, a moment after this was called; None if there will be none. What was being
+        typed waits meanwhile.
+        """
         ...
 
     def print_above(self, text: str) -> None:
