@@ -16,6 +16,7 @@ from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.exchange import HttpSettings
 from ostinato.providers.openai_chat import OpenAIChatModel
 from ostinato.providers.openai_responses import OpenAIResponsesModel
+from ostinato.records import Fold
 from ostinato.state import QueryConfig
 from ostinato.testing import SCRIPTED_FACTS, Reply, ScriptedModel, StrictServer, call, fake_tool, result, say
 from ostinato.tool import Tool, ToolContext
@@ -145,3 +146,20 @@ async def test_a_result_beyond_its_tools_limit_lies_whole_in_a_file_of_the_sessi
     assert all(str(file) in shown[name] for name, file in kept.items())
     whole = {part(n, 4_000) for n in range(1, 4)}
     assert all(file.read_text() in whole and file.stat().st_mode & 0o777 == 0o600 for file in kept.values())
+
+
+async def test_where_it_is_wanted_finished_parts_give_way_to_accounts_before_a_summary_is_needed(
+    tmp_path: Path,
+):
+    looking = Looking(60)
+    facts = replace(SCRIPTED_FACTS, context_window=100_000, max_output_tokens=4_000)
+    model = ScriptedModel(script=looking.turn, facts=facts)
+    config = QueryConfig(collapse=True)
+    given = options(tmp_path, model, home=tmp_path, config=config, keep_session=False)
+    async with open_engine(given) as engine:
+        events = [event async for event in engine.submit_message(WISH)]
+        folds = [record for record in engine.history.log() if isinstance(record, Fold)]
+    assert result(events).text == "done"
+    assert len(folds) > 1
+    assert looking.summaries == 0
+    assert all(WISH in str(request.messages[0]) for request in model.requests)

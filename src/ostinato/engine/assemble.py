@@ -250,7 +250,7 @@ class _Maker:
         around = await self._surroundings(place, chosen.facts)
         offered = self._offered(place, chosen)
         self._instructions = around.instructions
-        shortening = Shortening(self._ids.uuid)
+        shortening, pipeline = Shortening(self._ids.uuid), self._pipeline(place, offered.tools)
         deps = Deps(
             chosen.model.stream,
             self._gate,
@@ -262,7 +262,8 @@ class _Maker:
             mentions=around.mentions,
             budget=self._budget,
             jitter=_jitter,
-            prepare_context=self._pipeline(place, offered.tools),
+            prepare_context=pipeline,
+            drain_collapsed=pipeline.drain if self._options.config.collapse else None,
             shorten=shortening.overflow,
             strip_media=shortening.media,
             after_tool=tuple(self._options.after_tool_hooks),
@@ -290,6 +291,7 @@ class _Maker:
             may_read=lambda path: self._gate.may_read(path, place.workspace),
             whole_path=place.journal.path,
             auto_compact=self._options.config.auto_compact,
+            collapse=self._options.config.collapse,
         )
         return ContextPipeline(sources)
 

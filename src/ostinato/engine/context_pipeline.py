@@ -19,6 +19,7 @@ from ostinato.records import AnyEdit
 from ostinato.tool import DEFAULT_MAX_RESULT_CHARACTERS, Tool, find_tool
 
 if TYPE_CHECKING:
+    from ostinato.context.collapse import Collapse
     from ostinato.context.compaction import Compaction
 
 Stages = Callable[[History, PassFacts], Awaitable[Sequence[AnyEdit]]]
@@ -35,6 +36,7 @@ class ContextSources(msgspec.Struct, frozen=True):
     may_read: Callable[[Path], bool]
     whole_path: Path | None
     auto_compact: bool
+    collapse: bool = False
 
 
 class ContextPipeline:
@@ -43,22 +45,36 @@ class ContextPipeline:
     def __init__(self, sources: ContextSources) -> None:
         self._sources = sources
         self._stages: Stages | None = None
+        self._collapse: Collapse | None = None
         self._last_pass: datetime | None = None
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         if self._stages is None:
-            self._stages = _stages(self._sources)
+            self._stages = _stages(self._sources, self._collapsing())
         now, before = self._sources.clock.now(), self._last_pass
         self._last_pass = now
         idle_s = None if before is None else (now - before).total_seconds()
         return await self._stages(messages, replace(facts, idle_s=idle_s))
+
+    async def drain(self, messages: History, /) -> Sequence[AnyEdit]:
+        """Implements the loop's `DrainCollapsed`."""
+        stage = self._collapsing()
+        return () if stage is None else await stage.drain(messages)
+
+    def _collapsing(self) -> "Collapse | None":
+        """One for the conversation: what is staged in a pass is drained after it."""
+        if self._collapse is None and self._sources.collapse:
+            from ostinato.context.collapse import Collapse  # ruff: ignore[import-outside-top-level] - few conversations have it
+
+            self._collapse = Collapse(self._sources.ids.uuid)
+        return self._collapse
 
     def compaction(self) -> "Compaction":
         """For a summary that a person asks for."""
         return _compaction(self._sources)
 
 
-def _stages(sources: ContextSources) -> Stages:
+def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
     from ostinato.context.autocompact import Autocompact  # ruff: ignore[import-outside-top-level] - loads with the second pass
     from ostinato.context.microcompact import Microcompact  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.pipeline import Pipeline, StageName  # ruff: ignore[import-outside-top-level] - as above
@@ -80,6 +96,8 @@ def _stages(sources: ContextSources) -> Stages:
         "snip": RedundantRounds(new_uuid),
         "microcompact": Microcompact(new_uuid),
     }
+    if collapse is not None:
+        stages["collapse"] = collapse
     if sources.auto_compact:
         stages["autocompact"] = Autocompact(_compaction(sources), digest)
     return Pipeline(stages)
