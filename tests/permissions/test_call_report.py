@@ -67,6 +67,42 @@ def test_a_redirection_that_nothing_allows_is_the_reason_not_the_command():
     assert [rule.rule for rule in report.parts[0].rules] == ["Bash(npm test:*)"]
 
 
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("echo hi > x", ("allow Bash(echo:*)",)),
+        ("echo hi > x", ()),
+        ("ls && echo hi >> ../x", ()),
+        ("cat a > x 2> y", ()),
+        ("npm test > x", ("allow Bash(npm test:*)",)),
+        ("npm test < ../x", ("allow Bash(npm test:*)",)),
+        ("cd src && make > x", ("allow Bash(make)",)),
+        ("> x", ()),
+    ],
+)
+def test_where_only_a_redirection_is_open_its_path_is_named_and_the_suggested_rules_would_do(
+    text: str, rules: tuple[str, ...]
+):
+    report = of(text, *rules)
+    assert (report.outcome, report.reason.kind) == ("ask", "no_rule")
+    assert "/x" in report.reason.text
+    assert all(rule.startswith(("Edit(/", "Read(/")) for rule in report.suggestions)
+    assert report.suggestions
+    assert outcome(bash(text), *rules, *(f"allow {rule}" for rule in report.suggestions)) == "Allow"
+
+
+@pytest.mark.parametrize(
+    "text", ["echo hi > .git/config", "echo hi > ~/.bashrc", "echo hi > $x", "echo hi > '*'"]
+)
+def test_no_rule_is_suggested_for_a_redirection_that_none_should_allow(text: str):
+    report = of(text, "allow Bash(echo:*)")
+    assert (report.outcome, report.suggestions) == ("ask", ())
+
+
+def test_an_asking_rule_is_not_answered_with_the_path_of_a_redirection():
+    assert of("echo hi > x", "ask Bash(echo:*)").suggestions == ()
+
+
 def test_folders_are_those_that_cd_leads_to():
     assert of("cd src && ls").folders == (ROOT, ROOT / "src")
 

@@ -52,6 +52,19 @@ def test_a_rule_that_would_not_do_what_it_says_is_an_error_with_a_hint(text: str
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("behaviour", ["allow", "deny", "ask"])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("bash(x)", "Bash(x)"), ("edit(/a)", "Edit(/a)"), ("READ(a)", "Read(a)"), ("write(a)", "Edit(a)"), ("cd(a)", "Cd(a)")],
+)  # fmt: skip
+def test_a_name_in_other_letters_is_answered_with_the_rule_that_was_meant(
+    text: str, meant: str, behaviour: Behaviour
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_rule(text, behaviour, "test settings")
+    assert f"`{meant}`" in (caught.value.hint or "")
+
+
 def test_deny_and_ask_rules_take_wildcards_of_tools_and_parameters() -> None:
     assert name_matches(rule("mcp__*", "deny"), "mcp__s__t")
     assert name_matches(rule("*", "ask"), "Bash")

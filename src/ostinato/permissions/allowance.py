@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.rule_matching import command_matches, covers_paths_of, input_matches, name_matches
-from ostinato.permissions.rules import PATH_TOOLS, Rule
+from ostinato.permissions.rules import PATH_TOOLS, Rule, is_plain_path
 from ostinato.permissions.shell_command import SimpleCommand
 from ostinato.permissions.shell_effects import CommandEffects
 from ostinato.permissions.verdict import Policy
@@ -99,12 +99,41 @@ def covering_command_rules(effect: CommandEffects, allowance: Allowance) -> tupl
     return () if effect.problem else _rules_for_command(effect, allowance) or ()
 
 
-def open_redirection(effect: CommandEffects, allowance: Allowance) -> Path | None:
-    """The first path of a redirection that nothing allows."""
-    for path in effect.redirected:
-        alone = replace(effect, redirected=(path,))
-        if _rules_for_redirections(alone, allowance) is None:
-            return path
+def open_redirections(effect: CommandEffects, allowance: Allowance) -> tuple[Path, ...]:
+    """The paths of redirections that nothing allows, where they alone hold the command up; empty where it is open itself."""
+    if effect.problem or _rules_for_command(effect, allowance) is None:
+        return ()
+    return tuple(
+        path
+        for path in effect.redirected
+        if _rules_for_redirections(replace(effect, redirected=(path,)), allowance) is None
+    )
+
+
+def rules_for_redirections(allowance: Allowance) -> tuple[str, ...]:
+    """Rules, as text for settings, that would allow a call which only redirections hold up; empty where there is more to it."""
+    found: list[str] = []
+    for effect in allowance.paths.effects:
+        if is_settled(effect, allowance=allowance):
+            continue
+        rules = [
+            _rule_for(path, "Edit" if path in effect.writes else "Read", allowance.paths)
+            for path in open_redirections(effect, allowance)
+        ]
+        if not rules or None in rules:
+            return ()
+        found += [str(rule) for rule in rules]
+    return tuple(dict.fromkeys(found))
+
+
+def _rule_for(path: Path, tool: str, paths: CallPaths) -> Rule | None:
+    """The rule for this path alone, named by where it leads if it is written in a roundabout way."""
+    if paths.protection((path,)) is not None:
+        return None
+    for name in (path, *paths.targets(path)):
+        rule = Rule(tool, f"/{name}", "allow", "suggested")
+        if is_plain_path(name) and paths.rule_covers(rule, path):
+            return rule
     return None
 
 

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from ostinato.permissions.allowance import (
     Allowance,
-    covering_command_rules,
     covering_rule,
     is_settled,
     only_reads,
-    open_redirection,
+    open_redirections,
     reads_inside,
+    rules_for_redirections,
     stays_inside,
 )
 from ostinato.permissions.call_paths import CallPaths, paths_of
@@ -53,8 +53,11 @@ def decide_paths(paths: CallPaths, policy: Policy) -> Verdict:
     if policy.mode == "dontAsk":
         text = f"{verdict.reason.text}; the mode `dontAsk` refuses what would be asked"
         return Deny(replace(verdict.reason, text=text))
-    settled = partial(is_settled, allowance=Allowance(paths, policy))
-    return replace(verdict, suggestions=suggest_rules(paths, is_settled=settled))
+    allowance = Allowance(paths, policy)
+    suggested = suggest_rules(paths, is_settled=partial(is_settled, allowance=allowance))
+    if not suggested and verdict.reason.kind == "no_rule":
+        suggested = rules_for_redirections(allowance)
+    return replace(verdict, suggestions=suggested)
 
 
 def _decide(paths: CallPaths, policy: Policy) -> Verdict:
@@ -166,8 +169,9 @@ def _shell_without_a_rule(paths: CallPaths, allowance: Allowance) -> Verdict:
     if only_reads(open_effect):
         text = f"`{shown or 'a redirection'}` reads outside the workspace"
         return _ask("outside", "workspace", "built in", text)
-    if not shown or covering_command_rules(open_effect, allowance):
-        path = open_redirection(open_effect, allowance)
+    held_up = open_redirections(open_effect, allowance)
+    if held_up:
+        path = held_up[0]
         verb = "writing" if path in open_effect.writes else "reading"
         whose = f"the redirection of `{shown}`" if shown else "a redirection"
         return _ask("no_rule", "", "default", f"no rule covers {verb} `{path}` by {whose}")

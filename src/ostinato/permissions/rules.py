@@ -31,6 +31,10 @@ CONTENT_PARAMETERS = {
     "Task": "prompt",
     "Skill": "skill",
 }
+_MEANT = {name.lower(): name for name in (*PATH_TOOLS, *CONTENT_PARAMETERS, "Cd")} | {
+    name.lower(): instead for name, instead in PATHS_ELSEWHERE.items()
+}
+"""What a name in other letters was to be, for those that can be narrowed."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -71,6 +75,11 @@ def parse_rule(text: str, behaviour: Behaviour, source: str, *, anchor: Path | N
     return Rule(tool, spec, behaviour, source, anchor)
 
 
+def is_plain_path(path: Path) -> bool:
+    """Whether a rule with this path means it alone: no character of it is a wildcard."""
+    return re.search(r"[*?\[\]()]", str(path)) is None
+
+
 def _check_name(text: str, tool: str, behaviour: Behaviour, source: str) -> None:
     if behaviour != "allow":
         return
@@ -93,15 +102,11 @@ def _check_spec(text: str, tool: str, spec: str, behaviour: Behaviour, source: s
         raise _error(text, source, "has `:*` before its end", "`:*` may only end a rule; inside, use `*`")
     if tool in CONTENT_PARAMETERS or tool in PATH_TOOLS or tool == "Cd":
         return
+    meant = _MEANT.get(tool.lower())
     if behaviour == "allow":
-        raise _error(
-            text,
-            source,
-            f"narrows `{tool}`, which allow rules cannot",
-            f"write `{tool}` to allow all its uses",
-        )
+        hint = f"write `{meant}({spec})`" if meant else f"write `{tool}` to allow all its uses"
+        raise _error(text, source, f"narrows `{tool}`, which allow rules cannot", hint)
     if ":" not in spec:
-        meant = {name.lower(): name for name in (*PATH_TOOLS, "Bash", "Cd")}.get(tool.lower())
         hint = f"write `{meant}({spec})`" if meant else f"write `{tool}(parameter:value)`"
         raise _error(text, source, "does not name a parameter", hint)
 
