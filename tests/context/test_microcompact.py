@@ -97,3 +97,12 @@ async def test_a_file_that_holds_the_result_is_still_named():
     assert "/kept/c0.txt" in results(after)["c0"]
     assert isinstance(edits[0], ReplaceResult)
     assert edits[0].stored_as == "/kept/c0.txt"
+
+
+@pytest.mark.parametrize("idle_s", [None, IDLE_S + 60])
+async def test_what_the_model_has_not_read_yet_stays_however_large_it_is(idle_s: float | None):
+    newest = prose(300_000, "new")
+    of = history(*rounds(40), *round_of("new", newest))
+    shown = results((await run(stage(), of, PassFacts(FACTS, FULL.used_tokens, idle_s)))[0])
+    assert shown["new"] == newest
+    assert "c0" in cleared(shown)

@@ -14,8 +14,6 @@ ACCOUNT = "The user wants the build fixed; src/a.py was changed, tests pass."
         f"<analysis>never closed\n<summary>{ACCOUNT}</summary>",
         f"<summary>{ACCOUNT}",
         f"<SUMMARY>{ACCOUNT}</SUMMARY> and more",
-        ACCOUNT,
-        f"<analysis>thoughts</analysis>{ACCOUNT}",
     ],
 )
 def test_the_account_is_found_and_the_thoughts_are_not(reply: str):
@@ -23,7 +21,15 @@ def test_the_account_is_found_and_the_thoughts_are_not(reply: str):
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "   ", "<analysis>only thoughts, and many of them, to no end", "Sorry."]
+    "reply",
+    [
+        "",
+        "   ",
+        "<analysis>only thoughts, and many of them, to no end",
+        "I'm sorry, but I can't help with summarising this conversation.",
+        f"<analysis>thoughts</analysis>{ACCOUNT}",
+        "<summary>short</summary>",
+    ],
 )
 def test_what_is_no_account_is_none(reply: str):
     assert summary_in(reply) is None

@@ -49,3 +49,12 @@ def shown_call(call: ToolUse) -> str:
     line = " ".join(str(value).split())
     cut = line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 1] + "…"
     return f"{call.name} {cut}".strip()
+
+
+def unread_from(view: Sequence[Message]) -> int | None:
+    """Where the reply stands whose results no reply has followed; None if the newest message with blocks is a reply."""
+    for index in range(len(view) - 1, -1, -1):
+        message = view[index]
+        if isinstance(message, AssistantMessage) and not message.is_error:
+            return index if index < len(view) - 1 and message.tool_uses else None
+    return None

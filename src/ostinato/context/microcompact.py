@@ -1,11 +1,12 @@
 """Stage 3: old results of tools that can be called again give way to a line that says which call it was. Calls, texts and errors
-stay; what was cleared stays cleared, so the bytes before it change once.
+stay, and so does what no reply has followed: a model that never sees its result calls again for ever. What was cleared stays
+cleared, so the bytes before it change once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ostinato.context.exchanges import Exchange, exchanges, shown_call
+from ostinato.context.exchanges import Exchange, exchanges, shown_call, unread_from
 from ostinato.context_pass import PassFacts
 from ostinato.history import History, undone_edits
 from ostinato.normalise.token_estimate import blocks_tokens
@@ -56,19 +57,20 @@ class Microcompact:
         is_full = facts.used_tokens >= max(self._share * room, self._not_before_tokens)
         if not is_idle and not is_full:
             return ()
-        log = messages.log()
-        wanted_back = _wanted_back(log)
+        log, view = messages.log(), messages.view()
+        wanted_back, unread = _wanted_back(log), unread_from(view)
+        first_unread = len(view) if unread is None else unread
         results = [
-            one
-            for one in exchanges(messages.view())
-            if one.call.name in COMPACTABLE and one.call.id not in wanted_back
+            one for one in exchanges(view) if one.call.name in COMPACTABLE and one.call.id not in wanted_back
         ]
         chosen = _old_when_idle(results) if is_idle else []
         if is_full:
             old, least = _old_by_size(results, _part(KEPT_TOKENS, room)), _part(MIN_FREED_TOKENS, room)
+            old = [one for one in old if one.index < first_unread]
             freed = sum(blocks_tokens((one.result,)) for one in old)
             self._not_before_tokens = facts.used_tokens + max(0, least - freed)
             chosen = max(chosen, old if freed >= least else [], key=len)
+        chosen = [one for one in chosen if one.index < first_unread]
         return self._clearing(chosen, _stored(log)) if chosen else ()
 
     def _clearing(self, chosen: Sequence[Exchange], stored: Mapping[str, str]) -> list[AnyEdit]:

@@ -58,8 +58,11 @@ def summary_request(instructions: str = "", *, only_after: str = "") -> str:
 
 
 def summary_in(reply: str) -> str | None:
-    """The account in the reply; None if there is none worth the name. An account without its tags counts if nothing else is there."""
-    without = _ANALYSIS.sub("", reply)
-    found = _SUMMARY.search(without)
-    text = _BLANK_LINES.sub("\n\n", (found.group(1) if found else without).strip())
+    """The account in the reply; None if there is none worth the name. Words without the tags are no account: a model that refuses,
+    asks or apologises uses none.
+    """
+    found = _SUMMARY.search(_ANALYSIS.sub("", reply))
+    if found is None:
+        return None
+    text = _BLANK_LINES.sub("\n\n", found.group(1).strip())
     return text if len(text) >= MIN_SUMMARY_CHARACTERS else None

@@ -8,11 +8,10 @@ round gives the same bytes, on a resume and in a fork too.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from ostinato.context.exchanges import Exchange, exchanges, shown_call
+from ostinato.context.exchanges import Exchange, exchanges, shown_call, unread_from
 from ostinato.context.repeats import Repeats
 from ostinato.context_pass import PassFacts
 from ostinato.history import History
-from ostinato.messages import AssistantMessage, Message
 from ostinato.records import AnyEdit, ReplaceResult
 
 MAX_ROUND_CHARACTERS: Final = 200_000
@@ -47,7 +46,7 @@ class ToolResultBudget:
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         del facts
         view = messages.view()
-        start = _first_unanswered(view)
+        start = unread_from(view)
         if start is None:
             return ()
         return await self._edits(messages, [one for one in exchanges(view[start:]) if one.text is not None])
@@ -97,15 +96,6 @@ def stored_text(text: str, path: str) -> str:
     line_end = beginning.rfind("\n")
     preview = beginning[:line_end] if line_end >= len(beginning) // 2 else beginning
     return STORED.format(size=len(text), path=path, preview=preview)
-
-
-def _first_unanswered(view: Sequence[Message]) -> int | None:
-    """Where the reply stands whose results no reply has followed; None if the newest message with blocks is a reply."""
-    for index in range(len(view) - 1, -1, -1):
-        message = view[index]
-        if isinstance(message, AssistantMessage) and not message.is_error:
-            return index if index < len(view) - 1 and message.tool_uses else None
-    return None
 
 
 def _repeatable(fresh: Sequence[Exchange]) -> list[Exchange]:

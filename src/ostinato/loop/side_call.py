@@ -33,6 +33,10 @@ class SideAnswer(msgspec.Struct, frozen=True):
     stop_reason: str
 
 
+LONGEST_WAIT_S: Final = 5.0
+"""Nobody is told of these waits, so none is long: the query goes on without the answer."""
+
+
 SideEnd = SideAnswer | ModelError | BudgetSpent | None
 """None: aborted."""
 
@@ -64,9 +68,10 @@ class SideCall:
         raise AssertionError("the last failure has no wait")
 
     def _wait_s(self, error: ModelError, failures: int, request: ModelRequest) -> float | None:
-        return wait_before_retry_s(
+        wait_s = wait_before_retry_s(
             error, failures, request.source, max_retries=MAX_RETRIES, jitter=self._deps.jitter()
         )
+        return None if wait_s is None or wait_s > LONGEST_WAIT_S else wait_s
 
     async def _slept(self, wait_s: float) -> bool:
         await self._deps.clock.sleep(wait_s)
@@ -78,11 +83,14 @@ class SideCall:
         if isinstance(room, BudgetSpent):
             return room
         request = replace(request, max_output_tokens=room.max_output_tokens)
+        end: SideEnd = None
         try:
             end = await unless_aborted(self._abort, partial(self._streamed, request, reply), otherwise=None)
         finally:
+            # synchronous on purpose: what was used counts also where this task itself is being cancelled
             budget.settle(room, self._model, reply.known_usage(input_tokens))
-        await self._note(request, reply, end)
+            self._note(request, reply, end)
+        await self._ledger.show()
         return end
 
     async def _streamed(self, request: ModelRequest, reply: Reply) -> SideEnd:
@@ -97,7 +105,7 @@ class SideCall:
             return ModelError("the reply ended without its end mark", kind="stream_cut", retry=True)
         return SideAnswer(reply.said, reply.stop_reason)
 
-    async def _note(self, request: ModelRequest, reply: Reply, end: SideEnd) -> None:
+    def _note(self, request: ModelRequest, reply: Reply, end: SideEnd) -> None:
         """What it used counts, whatever became of it."""
         used, source = reply.usage, request.source.name
         match end:
@@ -116,4 +124,3 @@ class SideCall:
             case _:
                 made = Attempt(request.model, "aborted", usage=used, source=source)
         self._ledger.record(made, None if used == NO_USAGE else SideUsage(source, request.model, used))
-        await self._ledger.show()

@@ -19,7 +19,8 @@ from ostinato.state import State
 from ostinato.window_limits import MAX_RESERVED_TOKENS
 
 SOURCE: Final = QuerySource("compact")
-OUTPUT_LIMIT_REASONS: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+CUT_REASONS: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
+"""The reply may be a part; a summary that lacks its end is none."""
 
 
 class Summaries:
@@ -82,9 +83,11 @@ def _summary(end: SideEnd) -> SummaryReply | SummaryFailed:
             return _failed(end)
         case SideAnswer():
             said = end.said
+            if end.stop_reason == "refusal":
+                return SummaryFailed("error", "the model refused to write it")
             return SummaryReply(
                 said.text if said else "",
-                is_cut=end.stop_reason in OUTPUT_LIMIT_REASONS,
+                is_cut=end.stop_reason in CUT_REASONS,
                 called_tool=bool(said and said.tool_uses and not said.text.strip()),
             )
 
