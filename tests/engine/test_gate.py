@@ -1,5 +1,6 @@
 """The gate in a conversation: what the rules refuse, no answer of the caller lets through."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +10,8 @@ import pytest
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Allow, Deny, Options, PermissionAsked
 from ostinato.events import Result, ToolEnd
+from ostinato.messages import ToolResult
+from ostinato.option_values import PermissionMode
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say, terminal
 
 CHANGED: list[tuple[str, Mapping[str, Any], str]] = [
@@ -36,6 +39,28 @@ async def test_an_input_that_the_caller_changed_must_pass_the_deny_rules(
     async with open_engine(chosen) as engine:
         events = [event async for event in engine.submit_message("go")]
     assert [event.outcome for event in events if isinstance(event, ToolEnd)] == [outcome]
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk"])
+@pytest.mark.parametrize("denied", [(), ("Bash(touch:*)",)])
+async def test_a_denial_says_nothing_twice(tmp_path: Path, mode: PermissionMode, denied: tuple[str, ...]):
+    model = ScriptedModel(Reply(call("Bash", "t1", command="touch x")), Reply(say("ok")))
+    chosen = Options(
+        cwd=tmp_path,
+        model=model,
+        tools=[fake_tool("Bash")],
+        environment={"HOME": str(tmp_path)},
+        permission_mode=mode,
+        disallowed_tools=denied,
+    )
+    async with open_engine(chosen) as engine:
+        _ = [event async for event in engine.submit_message("go")]
+    (result,) = model.requests[1].messages[-1].content
+    assert isinstance(result, ToolResult)
+    assert result.is_error
+    said = [part.strip() for part in re.split(r"[.;]\s", f"{result.content} ")]
+    assert "Do not try to reach the same end another way" in said
+    assert len(said) == len(set(said))
 
 
 NONSENSE = [

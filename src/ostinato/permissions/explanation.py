@@ -13,7 +13,7 @@ def explain(verdict: Verdict) -> str:
         case Allow():
             return f"Allowed: {text}."
         case Deny():
-            return f"Denied: {text}. Do not try to reach the same end another way; say what you need instead."
+            return f"Denied: {text}."
         case Ask(suggestions=suggestions):
             rules = ", ".join(f"`{visible_line(rule)}`" for rule in suggestions)
             hint = f" To allow it from now on: {rules}." if rules else ""
