@@ -1,7 +1,7 @@
 """WebFetch: one page of the web as Markdown, or what a small model finds in it as an answer to the prompt."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
@@ -9,8 +9,10 @@ from anyio import to_thread
 
 from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import MAX_FAILURE_CHARACTERS, bounded, refusal, success, valid_unicode
-from ostinato.tools.web_text import NoText, PageText, page_text
 from ostinato.web_pages import Web, WebAnswer
+
+if TYPE_CHECKING:
+    from ostinato.tools.web_text import PageText
 
 PROMPT: Final = "Read a public web page as Markdown. With a prompt you may get only the answer to it."
 
@@ -59,7 +61,7 @@ def web_fetch_tool(web: Web | None) -> Tool:
             return refusal(f"the page of {answer.url} took too long to be turned into text")
         if answer.status >= 400:
             return _failed(answer, page)
-        if isinstance(page, NoText):
+        if page.kind:
             return refusal(
                 f"{answer.url} is no text but {page.kind}, {len(answer.body):,} bytes: to keep it, download it with Bash"
             )
@@ -78,8 +80,10 @@ def web_fetch_tool(web: Web | None) -> Tool:
     )
 
 
-async def _text(answer: WebAnswer) -> PageText | NoText | None:
+async def _text(answer: WebAnswer) -> "PageText | None":
     """None when it takes too long; its thread ends by itself."""
+    from ostinato.tools.web_text import page_text  # ruff: ignore[import-outside-top-level] - only pages need it
+
     with anyio.move_on_after(CONVERSION_S):
         return await to_thread.run_sync(
             page_text, answer, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
@@ -88,7 +92,7 @@ async def _text(answer: WebAnswer) -> PageText | NoText | None:
 
 
 async def _told(
-    request: WebFetchInput, answer: WebAnswer, page: PageText, context: ToolContext
+    request: WebFetchInput, answer: WebAnswer, page: "PageText", context: ToolContext
 ) -> ToolOutcome:
     display = {"url": answer.url, "status": answer.status, "bytes": len(answer.body)}
     cut = " (its beginning: the page is larger)" if page.is_cut else ""
@@ -110,6 +114,6 @@ def _moved(answer: WebAnswer) -> ToolOutcome:
     )
 
 
-def _failed(answer: WebAnswer, page: PageText | NoText) -> ToolOutcome:
-    said = bounded(page.text, MAX_ERROR_PAGE_CHARACTERS) if isinstance(page, PageText) else page.kind
+def _failed(answer: WebAnswer, page: "PageText") -> ToolOutcome:
+    said = page.kind or bounded(page.text, MAX_ERROR_PAGE_CHARACTERS)
     return refusal(f"{answer.url} answered with status {answer.status}:\n{said}")

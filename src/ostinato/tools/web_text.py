@@ -68,28 +68,23 @@ TAG: Final = re.compile(r"<[^<>]*>")
 
 
 class PageText(msgspec.Struct, frozen=True):
-    """`is_cut`: there was more of the page than what was read of it."""
+    """`is_cut`: there was more of the page than what was read of it. `kind` says what it is where it is no text at all."""
 
-    text: str
+    text: str = ""
     is_cut: bool = False
+    kind: str = ""
 
 
-class NoText(msgspec.Struct, frozen=True):
-    """`kind` says what it is instead."""
-
-    kind: str
-
-
-def page_text(answer: WebAnswer) -> PageText | NoText:
+def page_text(answer: WebAnswer) -> PageText:
     """The page as the model reads it. Takes time with large pages: not for the event loop."""
     kind = answer.content_type.partition(";")[0].strip().lower()
     looks_like_html = LOOKS_LIKE_HTML.match(answer.body[:META_BYTES]) is not None
     is_html = kind in HTML_TYPES or (kind in UNSAID_TYPES and looks_like_html)
     if not is_html and kind not in UNSAID_TYPES and not TEXT_TYPES.fullmatch(kind):
-        return NoText(kind)
+        return PageText(kind=kind)
     text = decoded(answer.body, answer.content_type, is_html=is_html)
     if text is None:
-        return NoText(kind or "bytes of no text")
+        return PageText(kind=kind or "bytes of no text")
     if not is_html:
         return PageText(text, answer.is_cut)
     is_cut = answer.is_cut or len(text) > MAX_HTML_CHARACTERS
