@@ -31,6 +31,8 @@ def failed(
         (failed("prompt_too_long"), None, None),
         (failed("output_overflow"), 100_000, None),
         (failed("rate_limit", 210_000, 128_000), 100_000, None),
+        (failed("prompt_too_long", 210_000, 2), 100_000, None),
+        (failed("prompt_too_long", 100_000, 2), 100_000, 85_000),
     ],
 )
 def test_a_smaller_window_is_learned_from_what_failed(

@@ -7,6 +7,9 @@ from ostinato.ports import ModelFacts
 FAILED_SHARE = 0.85
 """Of a size that failed without any number being named: what may be believed of the window afterwards."""
 
+MIN_WINDOW_TOKENS = 1_000
+"""No model in use has less: a smaller number in a refusal is a slip, and believing it would shorten every conversation to nothing."""
+
 
 def overflowed_silently(usage: Usage, facts: ModelFacts) -> bool:
     """Whether a reply came although its prompt was longer than the window: some servers cut the prompt and say nothing."""
@@ -26,7 +29,8 @@ def learned_window(error: ModelError, facts: ModelFacts, *, sent_tokens: int | N
     """
     if error.kind not in {"prompt_too_long", "output_overflow"}:
         return None
-    window = error.limit_tokens
+    named = error.limit_tokens
+    window = named if named is None or named >= MIN_WINDOW_TOKENS else None
     failed = error.input_tokens or sent_tokens
     if window is None and error.kind == "prompt_too_long" and failed:
         window = int(failed * FAILED_SHARE)

@@ -145,6 +145,18 @@ async def test_an_abort_while_the_summary_is_written_ends_the_query_and_changes_
     assert talk.model.open_streams == 0
 
 
+async def test_what_an_interrupted_summary_had_used_counts_and_no_request_is_told_that_was_never_sent():
+    gate = Gate()
+    talk = Talk(12, 9_000, Reply(say(ACCOUNT), gate, usage=Usage(9_000, 200)))
+    deps = replace(talk.scene.deps(), prepare_context=pipeline())
+    async for _ in query(talk.scene.params(), deps):
+        if talk.summaries and talk.scene.abort.reason is None:
+            talk.scene.abort.abort("user")
+    attempts = [record for record in talk.scene.journal.records if isinstance(record, Attempt)]
+    assert [one.outcome for one in attempts if one.source == "compact"] == ["aborted"]
+    assert [one.outcome for one in attempts if not one.source] == ["ok"] * len(talk.asked)
+
+
 async def test_a_summary_that_the_budget_has_no_room_for_is_not_asked():
     talk = Talk(12, 9_000)
     priced = TreeBudget(BudgetLimits(None, 14_000, None), talk.scene.clock)

@@ -142,7 +142,7 @@ async def test_a_refused_escalation_is_tried_once_and_nothing_is_taken_back_for_
 
 async def test_a_model_whose_window_turned_out_too_small_takes_nothing_over():
     windows = LearnedWindows()
-    windows.learn(too_long(10), replace(SCRIPTED_FACTS, id="small"), lambda: 0)
+    windows.learn(too_long(1_000), replace(SCRIPTED_FACTS, id="small"), lambda: 0)
     small = ScriptedModel(Reply(say("from small")), facts=replace(SCRIPTED_FACTS, id="small"))
     down = ModelError("down", kind="server", status=500)
     scene, _ = await played(windows, Fails(down), others=[small])

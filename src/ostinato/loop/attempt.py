@@ -258,6 +258,8 @@ class Attempts:
         """One request, once. An abort cancels it at once, wherever it waits. Window and budget may shorten what the reply may say;
         the budget may not allow the call.
         """
+        if self._abort.reason is not None:
+            return Interrupted()
         state, reply = self.state, self.reply
         budget, model = self._deps.budget, state.tool_use_context.model
         reply.previous_id = state.messages.open_response_id
