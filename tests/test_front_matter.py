@@ -56,8 +56,14 @@ def test_a_text_without_front_matter_is_all_body():
         assert not read_front_matter(text).problem
 
 
-def test_front_matter_that_never_ends_is_a_problem():
-    assert read_front_matter("---\nallowed-tools: Bash\nthe text").problem
+@pytest.mark.parametrize(
+    "below",
+    ["allowed-tools: Bash\nthe text", "foo\n", "foo", "- a list", "# a note\nmodel: haiku", "\nmodel: haiku\n", "", "\n\n"],
+)  # fmt: skip
+def test_front_matter_that_never_ends_is_a_problem(below: str):
+    front = read_front_matter(f"---\n{below}")
+    assert front.problem
+    assert front.values == {}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ _COMMENT: Final = re.compile(r"(?:^|[ \t])#(?:[ \t].*)?$")
 _QUOTED: Final = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')(?:[ \t]+#.*)?""")
 _ESCAPED: Final = re.compile(r"\\([\"\\])")
 
+NO_END: Final = "its front matter has no `---` at the end"
+
 Value: TypeAlias = str | tuple[str, ...]
 
 
@@ -30,16 +32,22 @@ class FrontMatter(msgspec.Struct, frozen=True):
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """The values between two `---` lines and the text below; a text that does not begin so is all body."""
+    """The values between two `---` lines and the text below; a text that does not begin so is all body, also one that begins with a
+    rule: `---`, an empty line, words.
+    """
     lines = text.split("\n")
     if not _FENCE.fullmatch(lines[0]):
         return FrontMatter({}, text)
     end = next((at for at in range(1, min(len(lines), MAX_LINES)) if _END.fullmatch(lines[at])), None)
     if end is None:
-        if any(_KEY.fullmatch(line) for line in lines[1:2]):
-            return FrontMatter({}, text, "its front matter has no `---` at the end")
-        return FrontMatter({}, text)
+        return FrontMatter({}, text, "" if _is_ruled(lines) else NO_END)
     return FrontMatter(_values(lines[1:end]), "\n".join(lines[end + 1 :]))
+
+
+def _is_ruled(lines: Sequence[str]) -> bool:
+    """Whether the first line is a rule drawn above a text: an empty line follows, and then words that are no key."""
+    first = next((line for line in lines[1:] if line.strip()), "")
+    return bool(first) and not lines[1].strip() and _KEY.fullmatch(first) is None
 
 
 def text_of(value: Value) -> str:

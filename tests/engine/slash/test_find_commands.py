@@ -77,6 +77,7 @@ BROKEN: dict[str, bytes] = {
     "blank": b" \n\n",
     "no-text": b"---\ndescription: x\n---\n\n",
     "never-ends": b"---\ndescription: x\nthe text",
+    "no-end": b"---\nfoo\n",
     "binary": b"\x00\x01\x02",
     "too-large": b"x" * (MAX_FILE_BYTES + 1),
     "a b": b"a name with a space",
