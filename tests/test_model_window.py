@@ -31,7 +31,7 @@ def failed(
         (failed("prompt_too_long"), None, None),
         (failed("output_overflow"), 100_000, None),
         (failed("rate_limit", 210_000, 128_000), 100_000, None),
-        (failed("prompt_too_long", 210_000, 2), 100_000, None),
+        (failed("prompt_too_long", 210_000, 2), 100_000, 178_500),
         (failed("prompt_too_long", 100_000, 2), 100_000, 85_000),
     ],
 )
