@@ -2,7 +2,7 @@
 
 import pytest
 from tests.cli.command import Desk
-from tests.cli.line_scene import CTRL_D, ENTER
+from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, conversation, stuck
 from tests.cli.pseudo_terminal import PseudoTerminal
 
 from ostinato.testing import Reply, StrictServer, call, say
@@ -48,3 +48,42 @@ def test_resume_in_a_conversation_shows_it_too_and_clear_shows_nothing(desk: Des
             terminal.sees("can be resumed")
             terminal.until(lambda: terminal.is_idle)
             assert terminal.text.count("answer one") == 1
+
+
+def test_what_waited_when_the_session_was_killed_is_told_and_comes_back_line_by_line(desk: Desk):
+    with conversation(desk, stuck()) as (terminal, _):
+        terminal.type("one" + ENTER)
+        terminal.sees("a long")
+        for line in ("two", "/cost", "!echo th''ree"):
+            terminal.type(line + ENTER)
+            terminal.sees(f"queued: {line}")
+    with StrictServer(Reply(say("answer two"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, "--continue") as terminal:
+            terminal.sees("3 prompts were waiting")
+            terminal.until(lambda: terminal.screen.cursor_line == "> two")
+            assert server.requests == []
+            terminal.type(ENTER)
+            terminal.sees("answer two")
+            terminal.until(lambda: terminal.screen.cursor_line == "> /cost")
+            terminal.type(CTRL_C + "/status" + ENTER)
+            terminal.sees("sandbox   none")
+            terminal.until(lambda: terminal.screen.cursor_line == "> !echo th''ree")
+            assert "three" not in terminal.text
+            terminal.type(CTRL_C + CTRL_D)
+            assert terminal.ended() == 0
+            server.assert_clean()
+
+
+def test_what_waited_and_was_not_sent_is_told_at_the_end(desk: Desk):
+    with conversation(desk, stuck()) as (terminal, _):
+        terminal.type("one" + ENTER)
+        terminal.sees("a long")
+        for line in ("two", "three"):
+            terminal.type(line + ENTER)
+            terminal.sees(f"queued: {line}")
+    with PseudoTerminal(desk, "--continue") as terminal:
+        terminal.until(lambda: terminal.screen.cursor_line == "> two")
+        terminal.type(CTRL_C + CTRL_D)
+        assert terminal.ended() == 0
+        assert "not sent: three" in terminal.text

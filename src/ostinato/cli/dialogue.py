@@ -65,7 +65,7 @@ class Dialogue:
 
     def _tell_unsent(self) -> None:
         """What was typed behind the line that ended the conversation."""
-        for typed in self._inbox:
+        for typed in (*self._inbox, *self._work.left):
             if isinstance(typed, str) and typed.strip():
                 self._line.print_above(self._transcript.note(f"not sent: {terminal_text(typed)}\n"))
 
@@ -78,7 +78,7 @@ class Dialogue:
 
     async def _converse(self, first: str) -> None:
         self._show_earlier()
-        self._work.give_back_queue()  # what an earlier run of the session left
+        self._work.give_back_earlier()
         if first.strip() and not await self._submit(first):
             return
         if self._is_over():
@@ -105,6 +105,8 @@ class Dialogue:
         return not self._inbox and self._work.is_over()
 
     async def _next(self) -> str | Gesture:
+        if not self._inbox:
+            self._work.next_left()
         self._line.refresh()
         with self._signals.at_prompt(self._line.leave, self._line.interrupted):
             while not self._inbox:

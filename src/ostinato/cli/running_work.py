@@ -44,6 +44,7 @@ class RunningWork:
         self._attached: tuple[QueryEngine, PromptLine] | None = None
         self._started_s: float | None = None
         self._is_last = False
+        self._left: list[str] = []
         self._shell = RunningShell(paint, monotonic_s)
 
     def attach(self, engine: QueryEngine, line: PromptLine) -> None:
@@ -74,13 +75,37 @@ class RunningWork:
 
     def give_back_queue(self) -> None:
         """Put what waits into the draft."""
+        texts = self._taken_from_queue()
+        if texts and self._attached is not None:
+            self._attached[1].put_into_draft("\n".join(texts))
+
+    def give_back_earlier(self) -> None:
+        """What waited when an earlier run of the session ended is told, and sent by nobody but the person: one after the other
+        becomes the draft.
+        """
+        self._left = self._taken_from_queue()
+        if self._left and self._attached is not None:
+            self._attached[1].print_above(self._transcript.note(_left_waiting(len(self._left))))
+
+    def next_left(self) -> None:
+        """The prompt waits: the next of what was left becomes the draft if there is none."""
         if self._attached is None:
             return
-        engine, line = self._attached
-        taken = [engine.queue.take_back(prompt.uuid) for prompt in engine.queue.pending()]
-        texts = [text for text in taken if text is not None]
-        if texts:
-            line.put_into_draft("\n".join(texts))
+        _, line = self._attached
+        while self._left and not line.has_draft:
+            line.put_into_draft(self._left.pop(0))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What was given back and did not become a draft yet."""
+        return tuple(self._left)
+
+    def _taken_from_queue(self) -> list[str]:
+        if self._attached is None:
+            return []
+        queue = self._attached[0].queue
+        taken = [queue.take_back(prompt.uuid) for prompt in queue.pending()]
+        return [text for text in taken if text is not None]
 
     def queue(self, text: str, *, is_urgent: bool = False) -> None:
         """Let the text wait for its turn; an urgent one ends the running query."""
@@ -111,7 +136,7 @@ class RunningWork:
     def is_over(self) -> bool:
         """Whether to leave now; asked once. A draft is a reason to stay."""
         is_over, self._is_last = self._is_last, False
-        return is_over and self._attached is not None and not self._attached[1].has_draft
+        return is_over and self._attached is not None and not (self._left or self._attached[1].has_draft)
 
     def take_back(self) -> str | None:
         if self._attached is None:
@@ -162,3 +187,9 @@ class RunningWork:
         elif columns >= _WIDE_COLUMNS:
             status += " · Ctrl-C stops · what you type waits, Esc sends it now"
         return [*unfinished, "", *queued, self._paint(DIM, cut_to(status, width))]
+
+
+def _left_waiting(count: int) -> str:
+    told = "1 prompt was" if count == 1 else f"{count} prompts were"
+    how = "it is in the prompt now" if count == 1 else "they come into the prompt one by one"
+    return f"note: {told} waiting when this session ended and not sent; {how}, Enter sends, Ctrl-C drops\n"
