@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ostinato.loop.guards.heard import heard
 from ostinato.loop.guards.repeats import Finding, counted, found
@@ -14,7 +15,15 @@ from ostinato.records import Record, Retract, ToolStarted
 from ostinato.repetition import DEFAULT_LIMITS, NO_REPEATS, GuardLimits
 from ostinato.testing import fake_tool
 
-TOOLS = [fake_tool(name) for name in ("Read", "Grep", "Edit", "Bash")]
+
+def _always(_input: object) -> bool:
+    return True
+
+
+TOOLS = [
+    *(fake_tool(name) for name in ("Read", "Grep", "Edit", "Bash")),
+    replace(fake_tool("Wait"), waits=_always),
+]
 LOOKING = frozenset({"Read", "Grep"})
 
 Told = tuple[str, dict[str, Any], str, bool]
@@ -129,6 +138,11 @@ def test_another_way_of_failing_or_a_success_between_starts_the_count_again():
     lost, refused = bad("Read", "`a` does not exist"), bad("Read", "`a` is a folder")
     rounds = [[lost], [lost], [lost], [refused], [lost], [ok("Grep", "z")], [lost], [lost]]
     assert [one for one in brief(judged(*rounds)) if "failing" in one] == []
+
+
+def test_a_wait_for_what_is_not_there_yet_has_the_bounds_of_waiting():
+    poll = bad("Wait", "refused", command="sleep 1; curl localhost")
+    assert brief(judged(*[[poll]] * 40)) == ["20: waiting 20", "40: waiting 40 end"]
 
 
 def test_thirty_failures_of_one_response_are_one_round():

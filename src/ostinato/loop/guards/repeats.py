@@ -43,7 +43,9 @@ def counted(before: Repeats, round_: Sequence[Heard], still_known: StillKnown) -
     is_change = any(by_pair[pair].has_changed for pair in news)
     only_waits = all(one.waits for one in round_)
     ways = {one.failure for one in round_}
-    way = ways.pop() if len(ways) == 1 else 0
+    way = (
+        ways.pop() if len(ways) == 1 and not only_waits else 0
+    )  # a wait that is in vain so far has its own, wider bounds
     return Repeats(
         _answers(before.answers, by_pair, news, forgets=is_change),
         idle=0 if news else before.idle + (not only_waits),
