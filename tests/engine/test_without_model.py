@@ -12,6 +12,7 @@ from ostinato.engine.slash.builtin import BUILTINS
 from ostinato.engine.without_model import start_engine_for
 from ostinato.errors import ConfigurationError, LocalModelError
 from ostinato.events import Event, Result, SystemEvent
+from ostinato.testing import SCRIPTED_FACTS, ScriptedModel
 
 
 def nothing_set(folder: Path, **more: Any) -> dict[str, Any]:
@@ -54,3 +55,31 @@ async def test_a_model_named_wrongly_in_the_command_itself_is_said(tmp_path: Pat
     *_, result = await events_of("/model nonsuch", tmp_path)
     assert isinstance(result, Result)
     assert result.is_error
+
+
+@pytest.mark.parametrize("command", ["/model", "/status"])
+@pytest.mark.parametrize("name", [None, "opus", "openai/gpt-x", "local"])
+async def test_what_model_is_wanted_and_why_it_cannot_be_asked_is_said(
+    tmp_path: Path, command: str, name: str | None
+):
+    *_, result = await events_of(command, tmp_path, model=name)
+    assert isinstance(result, Result)
+    assert not result.is_error
+    assert "none" not in result.text.partition("MCP")[0]
+    assert "1 token" not in result.text
+    assert (name or "no key") in result.text
+    with pytest.raises((ConfigurationError, LocalModelError)) as caught:
+        await anext(query("hi", **nothing_set(tmp_path, model=name)))
+    assert caught.value.message.split("`")[0] in result.text
+
+
+@pytest.mark.parametrize("command", ["/model", "/status", "/help"])
+async def test_a_name_that_is_no_models_is_refused_whatever_is_asked(tmp_path: Path, command: str):
+    with pytest.raises(ConfigurationError) as caught:
+        await events_of(command, tmp_path, model="nonsuch")
+    assert "nonsuch" in caught.value.message
+
+
+async def test_a_model_that_can_be_asked_has_no_problem(tmp_path: Path):
+    events = await events_of("/model", tmp_path, model=ScriptedModel())
+    assert SCRIPTED_FACTS.id in str(events)

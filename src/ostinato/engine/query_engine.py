@@ -12,6 +12,7 @@ import anyio
 from msgspec.structs import replace
 
 from ostinato.engine.model_choice import ChosenModel, close_model
+from ostinato.engine.no_model import problem_of
 from ostinato.engine.option_types import check_model_name, check_uuid
 from ostinato.engine.parts import Begun, EngineMaker, Parts, end_processes
 from ostinato.engine.prompt_queue import ModeOf, PromptQueue
@@ -24,7 +25,7 @@ from ostinato.engine.submission import Submission, Ways
 from ostinato.engine.talk import Talk, spent_in
 from ostinato.engine.turns import Joined, OwnTurn, StillWaiting, Turns, Withdrawn
 from ostinato.engine.used_uuids import UsedUuids
-from ostinato.errors import UsageError
+from ostinato.errors import OstinatoError, UsageError
 from ostinato.events import Event, ModelCost, Result
 from ostinato.history import History
 from ostinato.loop.run import SETTLE_S
@@ -189,6 +190,11 @@ class QueryEngine:
     def model(self) -> ModelFacts:
         """What answers the next query, with the window that it has turned out to have."""
         return self._talk.believed(self._talk.parts.chosen.facts)
+
+    @property
+    def model_problem(self) -> OstinatoError | None:
+        """Why no model can be asked; None when one can."""
+        return problem_of(self._talk.parts.chosen.model)
 
     # -------------------------------------------------------------------------------------------- changes
 

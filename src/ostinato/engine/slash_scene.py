@@ -85,6 +85,7 @@ def _scene(engine: QueryEngine, ground: SlashGround, abort: Abort) -> "SlashScen
         record=engine.record,
         whole_history=engine.whole_history,
         context=partial(engine.context, abort),
+        model_problem=engine.model_problem,
         settings=_settings(ground.configuration),
         trust=_trust(ground.configuration),
     )

@@ -1,47 +1,37 @@
 """Commands that the program answers itself need no model: where none can be reached, they are answered all the same."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Final
-
 from msgspec.structs import replace
 
 from ostinato.engine.assemble import start_engine
+from ostinato.engine.model_choice import is_local_model
+from ostinato.engine.no_model import NoModel
 from ostinato.engine.options import Options
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.slash.builtin import builtin_named
 from ostinato.engine.slash.command_line import read_command_line
-from ostinato.errors import ConfigurationError, LocalModelError, ModelError
-from ostinato.ports import AnyModelEvent, ModelFacts, ModelRequest, Prices
-
-NO_MODEL: Final = ModelFacts("none", "none", context_window=1, max_output_tokens=1, prices=Prices(0, 0))
-"""Costs nothing, so that a limit in dollars is no reason to refuse."""
-
-
-class NoModel:
-    """Implements `Model` where there is none; a call says why."""
-
-    def __init__(self, reason: ConfigurationError | LocalModelError) -> None:
-        self.facts = NO_MODEL
-        self._reason = reason
-
-    def stream(
-        self, request: ModelRequest
-    ) -> AbstractAsyncContextManager[AsyncIterator[Sequence[AnyModelEvent]]]:
-        del request
-        raise ModelError(self._reason.message, kind="not_found", hint=self._reason.hint) from self._reason
+from ostinato.errors import ConfigurationError, LocalModelError
 
 
 async def start_engine_for(prompt: str, options: Options) -> QueryEngine:
     """An engine that is going to be asked `prompt` and nothing else. Raises what `start_engine` raises, but a model that cannot be
-    reached only where the prompt is for one.
+    reached only where the prompt is for one, or the name that was given is no model's.
     """
     try:
         return await start_engine(options)
     except (ConfigurationError, LocalModelError) as error:
-        if not _needs_no_model(prompt):
+        name = options.model if isinstance(options.model, str) else None
+        if not _needs_no_model(prompt) or (name is not None and _is_no_name(name)):
             raise
-        return await start_engine(replace(options, model=NoModel(error)))
+        return await start_engine(replace(options, model=NoModel(error, name)))
+
+
+def _is_no_name(name: str) -> bool:
+    from ostinato.providers.catalogue import full_name  # ruff: ignore[import-outside-top-level] - only a model that cannot be used needs it
+
+    try:
+        return not is_local_model(name) and not full_name(name)
+    except ConfigurationError:
+        return True
 
 
 def _needs_no_model(prompt: str) -> bool:

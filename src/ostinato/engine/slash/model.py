@@ -6,15 +6,18 @@ from ostinato.engine.slash.near_names import did_you_mean, near_names
 from ostinato.engine.slash.reply import SlashReply
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line
+from ostinato.errors import OstinatoError
 from ostinato.ports import ModelFacts
 
 _NAME_CHARACTERS: Final = 200
+_REASON_CHARACTERS: Final = 500
 
 
 async def answer_model(scene: SlashScene, arguments: str) -> SlashReply:
     """Raises ConfigurationError for a name that is no model's; it names the nearest."""
     if not arguments:
-        return SlashReply(_account(scene.model))
+        problem = scene.model_problem
+        return SlashReply(_account(scene.model) if problem is None else _unusable(scene.model, problem))
     facts = await scene.set_model(arguments)
     return SlashReply(f"from the next prompt on: {_account(facts)}{_doubt(facts)}")
 
@@ -22,6 +25,17 @@ async def answer_model(scene: SlashScene, arguments: str) -> SlashReply:
 def _account(facts: ModelFacts) -> str:
     name = shown_line(f"{facts.provider}/{facts.id}", _NAME_CHARACTERS)
     return f"{name} ({facts.context_window:,} tokens of context)\n"
+
+
+def _unusable(facts: ModelFacts, problem: OstinatoError) -> str:
+    hint = f"hint: {shown_line(problem.hint, _REASON_CHARACTERS)}\n" if problem.hint else ""
+    return f"{unusable_model(facts, problem)}\n{hint}"
+
+
+def unusable_model(facts: ModelFacts, problem: OstinatoError) -> str:
+    """In one line: the name, as far as one was given, and why no model can be asked."""
+    name = "no model" if facts.id == facts.provider else shown_line(facts.id, _NAME_CHARACTERS)
+    return f"{name}: {shown_line(problem.message, _REASON_CHARACTERS)}"
 
 
 def _doubt(facts: ModelFacts) -> str:

@@ -10,6 +10,7 @@ from ostinato.config.source import Problem
 from ostinato.config.trust import TrustState
 from ostinato.engine.conversation_context import ConversationContext
 from ostinato.engine.slash.command_places import CommandPlaces
+from ostinato.errors import OstinatoError
 from ostinato.events import ModelCost
 from ostinato.history import History
 from ostinato.messages import UserMessage
@@ -36,7 +37,7 @@ class SlashScene:
     `with_rules` gives the permission gate with these allow rules added for one command. `set_model` makes the model the
     one of the next query, and raises ConfigurationError for a name that is none. `record` writes into the session's journal, and
     raises JournalError. `uuid` makes identifiers. `whole_history` is the history with what summaries have hidden.
-    `context` looks at the window as it is at that moment, and changes what fills it.
+    `context` looks at the window as it is at that moment, and changes what fills it. `model_problem`: why no model can be asked.
     """
 
     session_id: str
@@ -59,3 +60,4 @@ class SlashScene:
     context: Callable[[], ConversationContext]
     settings: SettingsInForce | None = None
     trust: TrustState | None = None
+    model_problem: OstinatoError | None = None

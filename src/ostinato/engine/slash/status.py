@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ostinato.config.trust import Trusted
+from ostinato.engine.slash.model import unusable_model
 from ostinato.engine.slash.reply import SlashReply
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line, shown_path
@@ -14,7 +15,7 @@ async def answer_status(scene: SlashScene, _arguments: str) -> SlashReply:
 
 def _facts(scene: SlashScene) -> Iterable[tuple[str, str]]:
     home = scene.places.home
-    yield "model", shown_line(f"{scene.model.provider}/{scene.model.id}", 200)
+    yield "model", _model(scene)
     yield "folder", shown_path(scene.workspace.cwd, home)
     for root in scene.workspace.roots[1:]:
         yield "", shown_path(root, home)
@@ -25,6 +26,12 @@ def _facts(scene: SlashScene) -> Iterable[tuple[str, str]]:
     yield "settings", ", ".join(shown_path(path, home) for path in sources) or "no settings files"
     yield "MCP", "none"
     yield "sandbox", "none: commands run with your rights"
+
+
+def _model(scene: SlashScene) -> str:
+    if scene.model_problem is not None:
+        return unusable_model(scene.model, scene.model_problem)
+    return shown_line(f"{scene.model.provider}/{scene.model.id}", 200)
 
 
 def _trust(scene: SlashScene) -> str:
