@@ -130,6 +130,31 @@ async def test_a_link_in_its_place_is_not_followed(scene: Scene, linked: str):
     assert scene.files.known == {}
 
 
+async def test_of_what_was_shown_by_other_means_the_difference_is_known_too(scene: Scene):
+    scene.write("a.py", "one\ntwo\nthree\n")
+    scene.see("a.py")
+    await scene.collect.remember()
+    scene.write("a.py", "one\n2\nthree\n")
+    assert "\n-two\n+2\n" in text(await scene.news())
+
+
+async def test_what_changed_before_it_was_remembered_is_still_news(scene: Scene):
+    scene.write("a.py", "one\n")
+    scene.see("a.py")
+    scene.write("a.py", "two\n")
+    await scene.collect.remember()
+    assert len(await scene.news()) == 1
+
+
+async def test_what_is_shown_anew_is_remembered_anew(scene: Scene):
+    await scene.start("a.py", "one\ntwo\n")
+    scene.write("a.py", "one\nzwei\n")
+    scene.see("a.py")
+    await scene.collect.remember()
+    scene.write("a.py", "one\n2\n")
+    assert "\n-zwei\n+2\n" in text(await scene.news())
+
+
 async def test_a_file_changed_before_it_was_looked_at_is_told_without_a_difference(scene: Scene):
     scene.write("a.py", "one\n")
     scene.see("a.py")

@@ -82,6 +82,18 @@ async def test_a_mentioned_file_comes_with_the_prompt_and_may_then_be_edited(wor
     assert (work / "a.txt").read_text() == "beta\n"
 
 
+async def test_of_a_mentioned_file_that_a_command_changes_the_difference_is_told_and_it_may_still_be_edited(
+    work: Path,
+):
+    (work / "a.txt").write_text("one\nalpha\nthree\n")
+    change = call("Bash", "t1", command="sed -i s/alpha/gamma/ a.txt")
+    edit = call("Edit", "t2", file_path="a.txt", old_string="gamma", new_string="beta")
+    model = ScriptedModel(Reply(change), Reply(edit), Reply(say("done")))
+    await play(options(work, model, permission_mode="bypassPermissions"), "look at @a.txt")
+    assert "-alpha\n+gamma" in heard(model.requests[1])
+    assert (work / "a.txt").read_text() == "one\nbeta\nthree\n"
+
+
 async def test_a_mentioned_file_that_the_rules_forbid_is_not_shown(work: Path):
     secret = work.parent / "secret.txt"
     secret.write_text("the word is sesame\n")

@@ -82,6 +82,20 @@ class ChangedFiles:
         del view
         return None if any(True for _ in self._files.entries()) else ()
 
+    async def remember(self) -> None:
+        """Keep what was just shown elsewhere than by a tool, before anything changes it. What has changed already is news later."""
+        shown = {path: seen for path, seen in self._files.entries() if self._may_read(path)}
+        unknown = [(path, seen) for path, seen in shown.items() if not self._knows(path, seen)]
+        if not unknown:
+            return
+        _, found = await to_thread.run_sync(look, unknown, dict[Path, OnDisk](), abandon_on_cancel=True)
+        kept = {path: file for path, file in found.items() if file.content_hash == shown[path].content_hash}
+        self._known = {**self._known, **kept}
+
+    def _knows(self, path: Path, seen: SeenFile) -> bool:
+        known = self._known.get(path)
+        return known is not None and known.content_hash == seen.content_hash
+
     async def __call__(self, view: Sequence[Message]) -> Sequence[Message]:
         """One reminder for each file that changed or is gone."""
         seen = [(path, known) for path, known in self._files.entries() if self._may_read(path)]

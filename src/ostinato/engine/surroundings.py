@@ -25,6 +25,7 @@ from ostinato.ports import Clock, Ids, ModelFacts, Workspace
 from ostinato.todo_list import TodoList
 
 if TYPE_CHECKING:
+    from ostinato.attachments.changed_files import ChangedFiles
     from ostinato.attachments.collect import CollectTogether
 
 
@@ -64,6 +65,7 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
     places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
     loaded, text = LoadedInstructions(), ""
     background = BackgroundEnds(workspace, sources.ids)
+    changed = _changed_files(sources)
     if with_instructions and is_anything_there(places):
         from ostinato.attachments.instruction_text import instructions_context  # ruff: ignore[import-outside-top-level] - only where there are instructions
         from ostinato.attachments.load_instructions import load_instructions  # ruff: ignore[import-outside-top-level] - as above
@@ -73,10 +75,24 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
     return Surroundings(
         f"{context}\n\n{text}" if text else context,
         loaded,
-        _settling(workspace, _collectors(sources, loaded, places, told.date(), background)),
-        _mentions(sources, facts, background),
+        _settling(workspace, _collectors(sources, loaded, places, told.date(), background, changed)),
+        _mentions(sources, facts, background, changed),
         _recall(sources),
     )
+
+
+def _changed_files(sources: Sources) -> "Callable[[], ChangedFiles]":
+    """One for the whole conversation, made with the first `@` or after the first tools."""
+    made: list[ChangedFiles] = []
+
+    def changed_files() -> "ChangedFiles":
+        from ostinato.attachments.changed_files import ChangedFiles  # ruff: ignore[import-outside-top-level] - loads when it is needed
+
+        if not made:
+            made.append(ChangedFiles(sources.files, sources.ids, may_read=sources.may_read))
+        return made[0]
+
+    return changed_files
 
 
 def _collectors(
@@ -85,18 +101,18 @@ def _collectors(
     places: InstructionPlaces,
     told: date,
     background: BackgroundEnds,
+    changed_files: "Callable[[], ChangedFiles]",
 ) -> Collect:
     made: list[CollectTogether] = []
 
     def make() -> "CollectTogether":
         """After the first tools, so that these modules are no part of the way to the first request."""
-        from ostinato.attachments.changed_files import ChangedFiles  # ruff: ignore[import-outside-top-level] - loads after the first tools
-        from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - as above
+        from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - loads after the first tools
         from ostinato.attachments.date_change import DateChange  # ruff: ignore[import-outside-top-level] - as above
         from ostinato.attachments.nested_instructions import NestedInstructions  # ruff: ignore[import-outside-top-level] - as above
 
         nested = NestedInstructions(loaded, places, sources.workspace, sources.ids)
-        changed = ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)
+        changed = changed_files()
         day = DateChange(told, sources.clock, sources.ids)
         todos = TodoReminder(sources.todos, sources.ids)
         named = [
@@ -116,7 +132,12 @@ def _collectors(
     return collect
 
 
-def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -> ResolveMentions:
+def _mentions(
+    sources: Sources,
+    facts: ModelFacts,
+    background: BackgroundEnds,
+    changed_files: "Callable[[], ChangedFiles]",
+) -> ResolveMentions:
     todos = TodoReminder(sources.todos, sources.ids)
 
     def mentioned(prompt: str, view: Sequence[Message]) -> Found:
@@ -130,7 +151,10 @@ def _mentions(sources: Sources, facts: ModelFacts, background: BackgroundEnds) -
         setting = MentionSetting(
             sources.workspace, sources.files, sources.ids, sources.may_read, facts.takes_images
         )
-        return (*ended, *await mention_attachments(prompt, view, setting))
+        shown = await mention_attachments(prompt, view, setting)
+        if shown:
+            await changed_files().remember()
+        return (*ended, *shown)
 
     return mentioned
 
