@@ -13,6 +13,7 @@ from ostinato.engine.budget import TreeBudget
 from ostinato.errors import ModelError
 from ostinato.events import Event, SideUsage, SystemEvent
 from ostinato.loop.budget import BudgetLimits
+from ostinato.loop.compaction_notices import COMPACTED, WITHOUT_MODEL
 from ostinato.loop.query import events_of, query
 from ostinato.loop.run import Run
 from ostinato.messages import Usage
@@ -73,6 +74,10 @@ class Talk:
         return self.scene.events
 
 
+def told(events: Sequence[Event]) -> list[tuple[str, str]]:
+    return [(event.message.subtype, event.message.text) for event in events if isinstance(event, SystemEvent)]
+
+
 def notices(events: Sequence[Event]) -> list[str]:
     return [event.message.subtype for event in events if isinstance(event, SystemEvent)]
 
@@ -85,6 +90,7 @@ async def test_a_long_task_goes_on_within_a_small_window_and_the_wish_is_in_ever
     assert len(talk.summaries) >= 2
     assert all("change none" in str(request.messages) for request in talk.asked)
     assert notices(events).count("compact_boundary") == len(talk.summaries)
+    assert {text for subtype, text in told(events) if subtype == "compact_boundary"} == {COMPACTED}
     assert [r.trigger for r in talk.scene.journal.records if isinstance(r, Boundary)] == ["auto"] * len(
         talk.summaries
     )
@@ -120,6 +126,7 @@ async def test_a_model_that_writes_no_summary_is_asked_three_times_and_the_work_
     assert talk.scene.terminal.reason == "completed"
     assert notices(events).count("compact_failed") == MAX_FAILURES
     assert "compact_boundary" in notices(events)
+    assert {text for subtype, text in told(events) if subtype == "compact_boundary"} == {WITHOUT_MODEL}
     assert all("change none" in str(request.messages) for request in talk.asked)
 
 

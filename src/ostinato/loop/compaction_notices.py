@@ -7,12 +7,17 @@ from ostinato.ports import Ids
 from ostinato.records import Boundary
 
 COMPACTED: Final = "The conversation had become long; its earlier part is now a summary. /context shows it, and what can be undone."
+WITHOUT_MODEL: Final = (
+    "The conversation had become long; its earlier part is now an account made from it without the model. /context shows it, and what "
+    "can be undone."
+)
 FAILED: Final = "The conversation could not be summarised: {why}."
 GOES_ON: Final = " It goes on as it is."
 
 
-def boundary_notice(boundary: Boundary, ids: Ids, text: str = COMPACTED) -> SystemMessage:
-    """Clients know two triggers; what nobody asked for is `auto`."""
+def boundary_notice(boundary: Boundary, ids: Ids, text: str = "") -> SystemMessage:
+    """Clients know two triggers; what nobody asked for is `auto`. `text` empty: says who made it."""
+    text = text or (WITHOUT_MODEL if boundary.trigger == "reactive" else COMPACTED)
     trigger = "manual" if boundary.trigger == "manual" else "auto"
     data = {"compact_metadata": {"trigger": trigger, "pre_tokens": boundary.pre_tokens}}
     return notice_message(ids.uuid(), "compact_boundary", text, data=data)
