@@ -8,7 +8,8 @@ import pytest
 
 from ostinato.codec import encode
 from ostinato.engine.prompt import system_blocks
-from ostinato.tool import Tool
+from ostinato.testing import tool_context
+from ostinato.tool import Tool, ToolOutcome
 from ostinato.tools.ask_user_question import AskUserQuestionInput
 from ostinato.tools.bash import BashInput
 from ostinato.tools.builtin import builtin_tools
@@ -25,9 +26,25 @@ from ostinato.tools.todo_write import TodoWriteInput
 from ostinato.tools.web_fetch import WebFetchInput
 from ostinato.tools.write import WriteInput
 from ostinato.user_questions import UserAsked
-from ostinato.web_pages import SearchQuery
+from ostinato.web_pages import SearchHit, SearchQuery
 
-TOOLS = builtin_tools(is_read_only_command=lambda _command: False, equipment=Equipment())
+
+async def answers(asked: UserAsked) -> None:
+    """A person who leaves every question open."""
+    del asked
+
+
+async def finds_nothing(query: SearchQuery) -> list[SearchHit]:
+    del query
+    return []
+
+
+TOOLS = builtin_tools(
+    is_read_only_command=lambda _command: False,
+    equipment=Equipment(ask_user=answers, search=finds_nothing),
+)
+"""With everything switched on."""
+
 INPUT_TYPES: list[type[msgspec.Struct]] = [
     AskUserQuestionInput,
     BashInput,
@@ -89,16 +106,19 @@ def test_what_small_models_are_offered_is_required_or_text(tool: Tool):
 
 def test_system_prompt_and_tools_stay_below_8_kb_whatever_is_switched_on():
     """Peers send 12 to 80 kB with every request before anybody has said a word."""
-
-    async def answers(asked: UserAsked) -> None:
-        del asked
-
-    everything = builtin_tools(
-        is_read_only_command=lambda _command: False, equipment=Equipment(ask_user=answers)
-    )
     prompt = "".join(system_blocks(None, "", is_short=False))
     wire = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        for tool in everything
+        for tool in TOOLS
     ]
     assert len(prompt.encode()) + len(encode(wire)) <= 8_192
+
+
+@pytest.mark.parametrize("name", ["AskUserQuestion", "WebSearch"])
+async def test_what_is_switched_off_answers_each_call_with_the_reason(name: str):
+    tools = builtin_tools(is_read_only_command=lambda _command: False, equipment=Equipment())
+    tool = next(one for one in tools if one.name == name)
+    outcome = await tool.call({"whatever": 1}, tool_context())
+    assert isinstance(outcome, ToolOutcome)
+    assert outcome.is_error
+    assert outcome.content == tool.description

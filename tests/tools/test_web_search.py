@@ -65,13 +65,6 @@ async def test_what_cannot_be_asked_is_not_asked(wrong: dict[str, object]):
     assert service.queries == []
 
 
-async def test_without_a_service_it_says_what_to_set_up():
-    outcome = await web_search_tool(None).call({"query": "pens"}, tool_context())
-    assert isinstance(outcome, ToolOutcome)
-    assert outcome.is_error
-    assert "web_search" in str(outcome.content)
-
-
 async def test_at_most_ten_are_shown():
     many = [SearchHit(f"https://a.example/{number}", str(number), "x" * 5_000) for number in range(50)]
     text = str((await searched(Service(many))).content)

@@ -1,4 +1,4 @@
-"""AskUserQuestion: one to four questions to the person, with choices; where nobody can answer, the model is told to decide itself."""
+"""AskUserQuestion: one to four questions to the person, with choices."""
 
 import math
 from collections.abc import Mapping
@@ -43,10 +43,6 @@ MAX_QUESTIONS: Final = 4
 MAX_CHOICES: Final = 9
 """Each has a digit of its own."""
 
-NOBODY: Final = (
-    "Declined: nobody can be asked in this run. Decide yourself as the task suggests, and say in your answer what you "
-    "assumed; if it cannot be done without an answer, say what you need to know."
-)
 DECLINED: Final = "The user left the questions without an answer. Ask in plain words, or go on without it."
 
 
@@ -54,16 +50,14 @@ class AskUserQuestionInput(msgspec.Struct, frozen=True):
     questions: tuple[UserQuestion, ...]
 
 
-def ask_user_question_tool(ask: AskUser | None) -> Tool:
-    """It counts as read-only: the person is asked by it, so nobody is asked about it. `ask` None: nobody is there."""
+def ask_user_question_tool(ask: AskUser) -> Tool:
+    """It counts as read-only: the person is asked by it, so nobody is asked about it."""
 
     async def put_questions(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         questions = msgspec.convert(dict(tool_input), AskUserQuestionInput).questions
         problem = _problem(questions)
         if problem:
             return refusal(problem)
-        if ask is None:
-            return refusal(NOBODY)
         answers = await ask(UserAsked(context.tool_use_id, questions))
         return refusal(DECLINED) if answers is None else _answered(questions, answers)
 

@@ -3,7 +3,6 @@
 from typing import Final
 
 from ostinato.tool import Tool
-from ostinato.tools.ask_user_question import ask_user_question_tool
 from ostinato.tools.bash import IsReadOnlyCommand, bash_tool
 from ostinato.tools.edit import edit_tool
 from ostinato.tools.equipment import Equipment
@@ -12,11 +11,11 @@ from ostinato.tools.grep import grep_tool
 from ostinato.tools.multi_edit import multi_edit_tool
 from ostinato.tools.notebook_edit import notebook_edit_tool
 from ostinato.tools.read import read_tool
+from ostinato.tools.switched_off import NO_SEARCH, NOBODY_TO_ASK, switched_off_tool
 from ostinato.tools.task_output import task_output_tool
 from ostinato.tools.task_stop import task_stop_tool
 from ostinato.tools.todo_write import todo_write_tool
 from ostinato.tools.web_fetch import web_fetch_tool
-from ostinato.tools.web_search import web_search_tool
 from ostinato.tools.write import write_tool
 
 OF_BACKGROUND: Final = frozenset({"TaskOutput", "TaskStop"})
@@ -35,11 +34,27 @@ def builtin_tools(
 
 def _of_a_talk(equipment: Equipment) -> tuple[Tool, ...]:
     return (
-        ask_user_question_tool(equipment.ask_user),
+        _questions(equipment),
         todo_write_tool(equipment.todos),
         web_fetch_tool(equipment.web),
-        web_search_tool(equipment.search),
+        _search(equipment),
     )
+
+
+def _questions(equipment: Equipment) -> Tool:
+    if equipment.ask_user is None:
+        return switched_off_tool("AskUserQuestion", NOBODY_TO_ASK)
+    from ostinato.tools.ask_user_question import ask_user_question_tool  # ruff: ignore[import-outside-top-level] - only where somebody can answer
+
+    return ask_user_question_tool(equipment.ask_user)
+
+
+def _search(equipment: Equipment) -> Tool:
+    if equipment.search is None:
+        return switched_off_tool("WebSearch", NO_SEARCH)
+    from ostinato.tools.web_search import web_search_tool  # ruff: ignore[import-outside-top-level] - only where a service is set up
+
+    return web_search_tool(equipment.search)
 
 
 def _of_a_folder(is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...]:

@@ -1,4 +1,4 @@
-"""WebSearch: addresses with titles and snippets from the search service that the user set up; without one it says what to set."""
+"""WebSearch: addresses with titles and snippets from the search service that the user set up."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -27,20 +27,13 @@ MAX_RESULT_CHARACTERS: Final = 20_000
 MAX_HITS: Final = 10
 MAX_SNIPPET_CHARACTERS: Final = 500
 
-SWITCHED_OFF: Final = (
-    "WebSearch is off: no search service is set up. The user can name one with `web_search` (or OSTINATO_WEB_SEARCH_URL), for "
-    "example `https://searx.example/search?q={query}&format=json`. WebFetch reads an address that you know."
-)
 
-
-def web_search_tool(search: SearchWeb | None) -> Tool:
-    """It writes nothing, but its words leave the machine. `search` None: no service is set up."""
+def web_search_tool(search: SearchWeb) -> Tool:
+    """It writes nothing, but its words leave the machine."""
 
     async def find(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Raises what the search raises."""
         request = msgspec.convert(dict(tool_input), SearchQuery)
-        if search is None:
-            return refusal(SWITCHED_OFF)
         if not request.query.strip():
             return refusal("the query is empty: say what to look for")
         if request.allowed_domains and request.blocked_domains:
