@@ -119,7 +119,7 @@ def reply(scene: str, turn: int) -> tuple[Step, ...]:
         case "shell" if turn < int(numbers[0]):
             return tuple(shell_turn(turn, "true", 1))
         case "named" if turn < int(numbers[1]):
-            call = called(0, f"call_{turn}", numbers[0], {"text": "x"})
+            call = called(0, f"call_{turn}", numbers[0], {"text": f"x{turn}"})
             return (chunk(start(turn) + call + stop("tool_use")),)
         case "parallel" if turn == 0:
             return tuple(shell_turn(turn, "sleep 0.5; echo #", 8))

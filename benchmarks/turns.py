@@ -48,7 +48,7 @@ def conversation_of(messages: int) -> list[Record]:
 def play(_request: ModelRequest, number: int) -> Reply:
     """The in-process model: `PASSES` calls, then an answer."""
     if number <= PASSES:
-        return Reply(call("Echo", f"call_{number}", text="x"))
+        return Reply(call("Echo", f"call_{number}", text=f"x{number % 100:02}"))
     return Reply(say("done"))
 
 

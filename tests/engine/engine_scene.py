@@ -1,5 +1,6 @@
 """An engine on doubles: scripted models by name, journals in memory, and a reader that the test writes."""
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,8 @@ from ostinato.tool import Tool
 BROKEN = Path("/broken.jsonl")
 """A session file that cannot be opened."""
 
-STRICT = QueryConfig(normalise_strictly=True, max_retries=0)
+STRICT = QueryConfig(normalise_strictly=True, max_retries=0, tool_timeout_s=math.inf)
+"""No time for calls: the clock of these conversations runs by itself as soon as somebody waits for it."""
 OTHER_FACTS = replace(SCRIPTED_FACTS, id="scripted-2", context_window=50_000)
 
 Read = Callable[[str, Abort], Awaitable[SlashOutcome]]
