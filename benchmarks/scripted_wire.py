@@ -117,7 +117,7 @@ def reply(scene: str, turn: int) -> tuple[Step, ...]:
         case "deltas":
             return tuple(deltas(int(numbers[0]), int(numbers[1])))
         case "shell" if turn < int(numbers[0]):
-            return tuple(shell_turn(turn, "true", 1))
+            return tuple(shell_turn(turn, f"true {turn}", 1))
         case "named" if turn < int(numbers[1]):
             call = called(0, f"call_{turn}", numbers[0], {"text": f"x{turn}"})
             return (chunk(start(turn) + call + stop("tool_use")),)
