@@ -24,11 +24,12 @@ from ostinato.messages import (
 )
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.normalise.shared_beginning import shared_beginning
+from ostinato.normalise.text_density import tokens_by_kind
 from ostinato.ports import ModelRequest, RequestMessage
 from ostinato.records import ResponseEnded
 
 BYTES_A_TOKEN: Final = 2.5
-"""UTF-8 bytes. English prose has 4 and more, code about 3.3, JSON and base64 2 to 3, CJK 3 (one character)."""
+"""UTF-8 bytes, at the most: English prose and code have 4, CJK 3 to 5; what has less is dense (`text_density.py`)."""
 
 MOST_BYTES_A_TOKEN: Final = 8
 """No text of any length that people or tools write has more; indented code and tables come nearest."""
@@ -46,6 +47,15 @@ BLOCK_TOKENS: Final = 8
 def text_tokens(size_bytes: int) -> int:
     """Tokens of a text of this size in UTF-8."""
     return int(size_bytes / BYTES_A_TOKEN) + 1
+
+
+def tokens_of(text: str) -> int:
+    """Tokens of this text: by its size, or more where it is dense with digits, capitals and marks."""
+    return _data_tokens(text.encode("utf-8", "replace"))
+
+
+def _data_tokens(data: bytes) -> int:
+    return max(text_tokens(len(data)), tokens_by_kind(data))
 
 
 class MessageSizes:
@@ -145,16 +155,16 @@ def _blocks(message: Message) -> Sequence[UserBlock | AssistantBlock]:
 def _block_tokens(block: UserBlock | AssistantBlock) -> int:
     match block:
         case Text():
-            return text_tokens(_size(block.text))
+            return tokens_of(block.text)
         case Thinking():
-            return text_tokens(_size(block.thinking))
+            return tokens_of(block.thinking)
         case RedactedThinking():
             return text_tokens(len(block.state.data))
         case ToolUse():
-            return text_tokens(len(block.name) + len(encode(dict(block.input))))
+            return _data_tokens(block.name.encode() + encode(dict(block.input)))
         case ToolResult():
             content = block.content
-            return text_tokens(_size(content)) if isinstance(content, str) else blocks_tokens(content)
+            return tokens_of(content) if isinstance(content, str) else blocks_tokens(content)
         case Image():
             return IMAGE_TOKENS
         case Document():
