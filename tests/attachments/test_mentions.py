@@ -14,7 +14,7 @@ from tests.attachments.views import reminders, text, touch
 from ostinato.attachments.mention_syntax import MAX_CANDIDATES, Mention, mentions
 from ostinato.attachments.mentioned_content import listing
 from ostinato.attachments.mentions import MAX_MENTIONS, MentionSetting, mention_attachments
-from ostinato.messages import AttachedImage, AttachmentMessage, Message
+from ostinato.messages import AttachedImage, AttachmentMessage, Message, SystemMessage
 from ostinato.ports import SeenFile
 from ostinato.testing import CountingIds, FakeWorkspace, MemoryFiles
 
@@ -118,6 +118,17 @@ async def test_what_cannot_be_shown_gives_a_note_and_is_not_seen(tmp_path: Path,
     assert name.partition("#")[0] in note
     assert "hunter2" not in note
     assert (name == "empty") == bool(scene.files.seen)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"), [("secret.txt", True), ("fifo", True), ("src/a.py", False), ("paper.pdf", False)]
+)
+async def test_the_user_hears_of_what_does_not_come_along(tmp_path: Path, name: str, *, is_told: bool):
+    scene = Scene(tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    attached = await scene.attach(f"@{name}")
+    notices = [message.text for message in attached if isinstance(message, SystemMessage)]
+    assert [name in notice for notice in notices] == [True] * is_told
 
 
 async def test_a_link_to_what_may_not_be_read_is_judged_by_where_it_leads(tmp_path: Path):

@@ -8,6 +8,7 @@ from ostinato.messages import (
     AttachmentMessage,
     Message,
     Reminder,
+    SystemMessage,
     ToolResult,
     ToolUse,
     tool_result_message,
@@ -29,8 +30,8 @@ def touch(path: object, *, tool: str = "Read", call: str = "t1", is_error: bool 
 def reminders(messages: Sequence[Message]) -> list[Reminder]:
     found: list[Reminder] = []
     for message in messages:
-        assert isinstance(message, AttachmentMessage)
-        if isinstance(message.attachment, Reminder):
+        assert isinstance(message, AttachmentMessage | SystemMessage)
+        if isinstance(message, AttachmentMessage) and isinstance(message.attachment, Reminder):
             found.append(message.attachment)
     return found
 

@@ -148,6 +148,16 @@ def test_a_denied_call_is_listed_and_ends_with_1(desk: Desk):
     assert "Write(new.txt)" in ended.err
 
 
+def test_a_mention_that_may_not_be_read_is_told(desk: Desk):
+    (desk.root / "secret.txt").write_text("sesame")
+    with StrictServer(Reply(say("ok"))) as server:
+        desk.url = server.url
+        ended = desk.run("-p", f"read @{desk.root / 'secret.txt'}")
+    assert (ended.code, ended.text) == (0, "ok\n")
+    assert ended.err.count("secret.txt") == 1
+    assert "sesame" not in str(server.requests[0].body)
+
+
 def test_an_allowed_tool_is_not_asked_for(desk: Desk):
     with StrictServer(Reply(WRITE), Reply(say("done"))) as server:
         desk.url = server.url

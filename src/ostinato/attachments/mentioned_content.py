@@ -27,12 +27,15 @@ MAX_SCANNED_ENTRIES: Final = 20_000
 
 
 class Content(msgspec.Struct, frozen=True):
-    """`text` is for the model. `content_hash` is that of the whole file, empty if the model did not get to see it."""
+    """`text` is for the model. `content_hash` is that of the whole file, empty if the model did not get to see it. `is_withheld`:
+    it was not even opened.
+    """
 
     text: str
     content_hash: str = ""
     is_partial: bool = False
     image: Image | None = None
+    is_withheld: bool = False
 
 
 def file_content(data: bytes, mention: Mention, *, takes_images: bool) -> Content:

@@ -19,7 +19,7 @@ from ostinato.attachments.quoted_text import shown_name
 from ostinato.attachments.told import path_key
 from ostinato.attachments.touched_files import MENTION, SHOWING_TOOLS, touched_paths
 from ostinato.errors import UsageError
-from ostinato.messages import AttachedImage, Message, Reminder, attachment_message
+from ostinato.messages import AttachedImage, Message, Reminder, attachment_message, notice_message
 from ostinato.ports import FileState, Ids, SeenFile, Workspace
 
 MAX_MENTIONS: Final = 20
@@ -42,7 +42,9 @@ class MentionSetting(msgspec.Struct, frozen=True):
 async def mention_attachments(
     prompt: str, view: Sequence[Message], setting: MentionSetting
 ) -> Sequence[Message]:
-    """What to put right after the prompt. `view` is the conversation so far; shown files count as seen."""
+    """What to put right after the prompt, with a notice for the user about each file that does not come along. `view` is the
+    conversation so far; shown files count as seen.
+    """
     found = await to_thread.run_sync(_existing, prompt, setting.workspace, abandon_on_cancel=True)
     known = _in_view(view, setting.workspace) if found else frozenset[Path]()
     attached: list[Message] = []
@@ -50,13 +52,15 @@ async def mention_attachments(
     room = MAX_TOTAL_CHARACTERS
     for place, (path, mention) in enumerate(found.items()):
         if not setting.may_read(path):
-            content = Content("The permission rules do not allow reading it.")
+            content = Content("The permission rules do not allow reading it.", is_withheld=True)
         elif place >= MAX_MENTIONS or room <= 0:
             content = Content("It is not shown, because the prompt names so much; Read it if you need it.")
         else:
             content = await _content(path, mention, setting, is_known=path in known)
         room -= len(content.text)
         attached.append(_message(path, content, setting.ids))
+        if content.is_withheld:
+            attached.append(_notice(path, content, setting.ids))
         if content.content_hash:
             seen[path] = SeenFile(content.content_hash, is_partial=content.is_partial)
     for path, shown in seen.items():  # only now: what is cancelled half way was not shown
@@ -96,9 +100,9 @@ async def _content(path: Path, mention: Mention, setting: MentionSetting, *, is_
             return await to_thread.run_sync(folder_content, path, abandon_on_cancel=True)
         data = await setting.workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES + 1)
     except OSError as error:
-        return Content(f"It cannot be read: {why(error)}.")
+        return Content(f"It cannot be read: {why(error)}.", is_withheld=True)
     except UsageError:
-        return Content("It is no regular file and not opened.")
+        return Content("It is no regular file and not opened.", is_withheld=True)
     show = partial(file_content, data, mention, takes_images=setting.takes_images)
     content = await to_thread.run_sync(show, abandon_on_cancel=True)
     seen = setting.files.get(path)
@@ -106,6 +110,11 @@ async def _content(path: Path, mention: Mention, setting: MentionSetting, *, is_
     if is_known and is_whole and content.image is None:
         return Content("You have seen it whole in this conversation, and it has not changed since.")
     return content
+
+
+def _notice(path: Path, content: Content, ids: Ids) -> Message:
+    text = f"{shown_name(path)} does not come with the prompt. {content.text}"
+    return notice_message(ids.uuid(), "mention_withheld", text, level="warning")
 
 
 def _message(path: Path, content: Content, ids: Ids) -> Message:

@@ -116,11 +116,10 @@ class Submission:
             case SlashReply():
                 return await self._answered(read)
             case Expanded():
-                await self._begin_expanded(read)
-                return self._shown("command_notice", *read.notices)
+                told = await self._begin_expanded(read)
+                return (*self._shown("command_notice", *read.notices), *told)
             case NotACommand():
-                await self._begin(self._prompt.text, self._talk.parts, mentioned_in=self._prompt.text)
-                return ()
+                return await self._begin(self._prompt.text, self._talk.parts, mentioned_in=self._prompt.text)
             case _:
                 assert_never(read)
 
@@ -132,7 +131,7 @@ class Submission:
             return NotACommand()
         return await unless_aborted(self._abort, partial(ways.read_prompt, text, self._abort), otherwise=None)
 
-    async def _begin_expanded(self, read: Expanded) -> None:
+    async def _begin_expanded(self, read: Expanded) -> Sequence[Event]:
         parts = self._talk.parts
         if read.model is not None:
             self._borrowed = self._talk.maker.choose_model(read.model)
@@ -141,18 +140,20 @@ class Submission:
         if read.allowed_tools:
             deps = replace(parts.deps, permissions=self._talk.maker.with_rules(read.allowed_tools))
             parts = msgspec.structs.replace(parts, deps=deps)
-        await self._begin(read.prompt, parts, mentioned_in=read.mentioned_in)
+        return await self._begin(read.prompt, parts, mentioned_in=read.mentioned_in)
 
-    async def _begin(self, text: str, parts: Parts, *, mentioned_in: str) -> None:
-        """Write the prompt, then what it mentions, then run: a crash from here on leaves a session that can go on."""
+    async def _begin(self, text: str, parts: Parts, *, mentioned_in: str) -> Sequence[Event]:
+        """Write the prompt, then what it mentions, then run: a crash from here on leaves a session that can go on. What the user
+        must hear of what was mentioned.
+        """
         before = self._talk.history.view()
         self._write(user_prompt(self._prompt.uuid, text))
         target = target_tokens(mentioned_in)
         if target is not None:
             told = Reminder("token_target", target_reminder(target))
             self._write(attachment_message(self._new_uuid(), told))
-        mentioned = parts.deps.mentions(mentioned_in, before)
-        for message in await found_unless_aborted(self._abort, mentioned):
+        found = await found_unless_aborted(self._abort, parts.deps.mentions(mentioned_in, before))
+        for message in found:
             self._write(message)
         deps = replace(parts.deps, journal=self._written, queue=self._talk.queue)
         self._account.model = parts.chosen.facts.id
@@ -161,6 +162,7 @@ class Submission:
         if self._talk.running is not None:
             self._talk.running.run = run
         await run.start()
+        return tuple(SystemEvent(message) for message in found if isinstance(message, SystemMessage))
 
     def _write(self, record: Record) -> None:
         self._talk.parts.place.journal.write(record)
