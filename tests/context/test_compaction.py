@@ -5,15 +5,18 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.context.talks import FACTS, history, prose, reply, round_of
 
 from ostinato.context.compaction import Compacted, Compaction, NotCompacted
 from ostinato.context.pipeline import freed_tokens
+from ostinato.context.reactive import message_tokens
 from ostinato.context.transcript import transcript_text
 from ostinato.context_pass import PassFacts, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.history import History
 from ostinato.messages import Message, Reminder, attachment_message, user_prompt
 from ostinato.normalise.normaliser import Normaliser
+from ostinato.normalise.token_estimate import tokens_of
 from ostinato.records import Undo
 from ostinato.testing import CountingIds
 
@@ -146,6 +149,40 @@ async def test_a_request_that_is_too_long_itself_loses_its_oldest_rounds_at_most
     sizes = [len(wanted.prompt) for wanted in summariser.asked]
     assert len(sizes) == 5
     assert sizes[1] > sizes[2] > sizes[3] > sizes[4] > 0
+
+
+async def test_what_is_estimated_beyond_the_window_is_not_sent_with_the_conversations_prefix():
+    summariser = Summariser(FORGETFUL)
+    facts = facts_with(summariser)
+    beyond = replace(facts, used_tokens=facts.model.context_window + 1)
+    done = await compaction()(long_work(), beyond, trigger="auto")
+    assert isinstance(done, Compacted)
+    assert [wanted.shares_prefix for wanted in summariser.asked] == [False]
+
+
+async def test_of_what_is_longer_than_the_window_only_the_newest_rounds_that_fit_are_sent():
+    summariser = Summariser(FORGETFUL)
+    before = long_work()
+    window = tokens_of(transcript_text(before.view())) // 2
+    facts = facts_with(summariser)
+    small = replace(facts, used_tokens=2 * window, model=replace(facts.model, context_window=window))
+    assert isinstance(await compaction()(before, small, trigger="auto"), Compacted)
+    (wanted,) = summariser.asked
+    assert 0.8 * window < tokens_of(wanted.prompt) <= window
+    assert "Wish number 0." not in wanted.prompt
+    assert "Finished 19." in wanted.prompt
+
+
+async def test_a_prompt_longer_than_the_window_is_not_sent_for_a_summary_at_all():
+    summariser = Summariser(FORGETFUL)
+    facts = facts_with(summariser)
+    huge = user_prompt("huge", prose(8 * facts.model.context_window, "huge"))
+    before = history(*work(0, 3), huge)
+    used = sum(map(message_tokens, before.view()))
+    assert used > facts.model.context_window
+    done = await compaction()(before, replace(facts, used_tokens=used), trigger="auto")
+    assert isinstance(done, NotCompacted)
+    assert (done.why, summariser.asked) == ("too_long", [])
 
 
 async def test_an_excess_that_the_server_names_is_taken_off_at_once():

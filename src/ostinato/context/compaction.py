@@ -12,10 +12,11 @@ from ostinato.context.digest import cut
 from ostinato.context.reactive import kept_start, message_tokens
 from ostinato.context.summary_prompt import SUMMARISER, summary_in, summary_request
 from ostinato.context.transcript import transcript_text
-from ostinato.context_pass import PassFacts, Summarise, SummaryFailed, SummaryReply, SummaryWanted
+from ostinato.context_pass import PassFacts, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.history import History
 from ostinato.invariants import cut_points
 from ostinato.messages import Message, Text, UserMessage
+from ostinato.normalise.token_estimate import tokens_of
 from ostinato.records import Boundary, Fold
 
 Trigger = Literal["auto", "manual", "reactive"]
@@ -83,6 +84,9 @@ TOO_LITTLE: Final = NotCompacted(
 )
 
 
+TOO_LONG: Final = NotCompacted("too_long", "its newest round alone is longer than the model's window")
+
+
 class Compaction:
     """`whole_path`: where every word is still found, told to the model; None if nothing is kept."""
 
@@ -119,7 +123,7 @@ class Compaction:
             return TOO_LITTLE
         part = view if kept_from is None else view[:start]
         prompt = summary_request(instructions)
-        text = await _summary(part, prompt, facts.summarise, shares_prefix=kept_from is None)
+        text = await _summary(part, prompt, facts, shares_prefix=kept_from is None)
         if isinstance(text, NotCompacted):
             return text
         boundary = await self._boundary(messages, start, text, trigger, model.context_window)
@@ -134,7 +138,7 @@ class Compaction:
         if not part:
             return TOO_LITTLE
         prompt = summary_request(instructions, only_after=cut(transcript_text(part[:1]), QUOTED_CHARACTERS))
-        text = await _summary(part, prompt, facts.summarise)
+        text = await _summary(part, prompt, facts)
         if isinstance(text, NotCompacted):
             return text
         carried = carried_on(messages, part, facts.model.context_window, with_earlier=False)
@@ -178,19 +182,23 @@ def _no_gain(before: int, after: int) -> NotCompacted:
 
 
 async def _summary(
-    view: Sequence[Message], prompt: str, summarise: Summarise, *, shares_prefix: bool = True
+    view: Sequence[Message], prompt: str, facts: PassFacts, *, shares_prefix: bool = True
 ) -> str | NotCompacted:
     """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long. A part that the
-    prefix goes beyond is told alone at once.
+    prefix goes beyond is told alone at once, and nothing is sent that is estimated beyond the window.
     """
     checked: str | NotCompacted = TOO_LITTLE
-    if shares_prefix:
-        checked = _checked(await summarise(SummaryWanted(prompt, shares_prefix=True)))
+    window = facts.model.context_window
+    if shares_prefix and facts.used_tokens + tokens_of(prompt) <= window:
+        checked = _checked(await facts.summarise(SummaryWanted(prompt, shares_prefix=True)))
         if isinstance(checked, str) or checked.why in ENDS_IT:
             return checked
     for _ in range(1 + MAX_SHRINKS):
+        view = _within(view, window - tokens_of(prompt))
+        if not view:
+            return TOO_LONG
         whole = f"{transcript_text(view)}\n\n{prompt}"
-        reply = await summarise(SummaryWanted(whole, shares_prefix=False, system=SUMMARISER))
+        reply = await facts.summarise(SummaryWanted(whole, shares_prefix=False, system=SUMMARISER))
         checked = _checked(reply)
         if not isinstance(reply, SummaryFailed) or reply.kind != "too_long":
             return checked
@@ -199,6 +207,17 @@ async def _summary(
             return checked
         view = shorter
     return checked
+
+
+def _within(view: Sequence[Message], room_tokens: int) -> Sequence[Message]:
+    """Its newest rounds, as many as can be told in so many tokens; empty if not even the last one can."""
+    kept = len(view)
+    for start in sorted({0, *cut_points(view)}, reverse=True):
+        room_tokens -= tokens_of(transcript_text(view[start:kept]))
+        if room_tokens < 0:
+            break
+        kept = start
+    return view[kept:]
 
 
 def _checked(reply: SummaryReply | SummaryFailed) -> str | NotCompacted:
