@@ -92,6 +92,12 @@ async def test_a_small_model_that_cannot_be_had_is_named_and_left_out(tmp_path: 
         assert any("nobody/nothing" in notice for notice in engine.setting.notices)
 
 
+async def test_the_environment_may_name_the_small_model(tmp_path: Path):
+    environment = {"HOME": str(tmp_path), "OSTINATO_SMALL_MODEL": "nobody/nothing"}
+    async with open_engine(replace(options(tmp_path, ScriptedModel()), environment=environment)) as engine:
+        assert any("nobody/nothing" in notice for notice in engine.setting.notices)
+
+
 async def test_search_is_offered_where_it_is_set_up_and_else_says_what_to_set(tmp_path: Path):
     queries: list[SearchQuery] = []
 

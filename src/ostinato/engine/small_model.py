@@ -3,7 +3,8 @@
 One that cannot be had (no key, no price under a limit in dollars) is left out and named: tools do without it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,9 @@ from ostinato.engine.options import Options
 from ostinato.errors import OstinatoError
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import SideModel
+
+VARIABLE: Final = "OSTINATO_SMALL_MODEL"
+"""For who gives no options."""
 
 
 class SmallModel(msgspec.Struct, frozen=True):
@@ -28,10 +32,13 @@ class SmallModel(msgspec.Struct, frozen=True):
 
 
 def open_small_model(
-    options: Options, limits: BudgetLimits, open_model: Callable[[str], ChosenModel]
+    options: Options,
+    limits: BudgetLimits,
+    open_model: Callable[[str], ChosenModel],
+    environment: Mapping[str, str],
 ) -> SmallModel:
     """Nothing is sent. Raises nothing. A model that the caller brought stays the caller's to close."""
-    wanted = options.small_model
+    wanted = options.small_model or environment.get(VARIABLE) or None
     if wanted is None:
         return SmallModel()
     if not isinstance(wanted, str):
