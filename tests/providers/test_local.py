@@ -265,6 +265,28 @@ async def test_one_file_is_loaded_once_however_many_models_use_it(gguf: Path) ->
     assert loads == [gguf, gguf]
 
 
+def test_closing_does_not_wait_for_a_model_that_is_being_loaded(gguf: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def load(_path: Path, _tokens: int) -> Generator:
+        begun.set()
+        assert go_on.wait(5)
+        return ScriptedRuntime([])
+
+    loaded = LoadedModels(load)
+    loading = threading.Thread(target=loaded.get, args=(gguf, 1))
+    loading.start()
+    assert begun.wait(5)
+    closing = threading.Thread(target=loaded.close)
+    closing.start()
+    closing.join(5)
+    was_closed = not closing.is_alive()
+    go_on.set()
+    loading.join()
+    closing.join()
+    assert was_closed
+
+
 def test_names_mean_files(tmp_path: Path) -> None:
     assert local_model_file("local", tmp_path, Path("/home/me")) == tmp_path / "qwen2.5-coder-1.5b.gguf"
     assert (

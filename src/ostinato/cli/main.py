@@ -21,9 +21,12 @@ def run() -> int:
     gc.set_threshold(_OBJECTS_BETWEEN_LOOKS)
     try:
         # `--version` must not wait for the rest of the program.
+        from ostinato.cli.last_threads import leave_running  # ruff: ignore[import-outside-top-level] - see above
         from ostinato.cli.program import run_program  # ruff: ignore[import-outside-top-level] - see above
 
-        return run_program(sys.argv[1:])
+        code = run_program(sys.argv[1:])
+        leave_running(code)
+        return code
     except KeyboardInterrupt:
         return 130
 

@@ -17,7 +17,7 @@ from ostinato.events import AnyModelEvent
 from ostinato.home_folder import expand_home
 from ostinato.ports import ModelFacts, ModelRequest, Prices
 from ostinato.providers.local_actions import chat_messages
-from ostinato.providers.local_bridge import Bridge, Item
+from ostinato.providers.local_bridge import INFERENCE_THREAD, Bridge, Item
 from ostinato.providers.local_menu import action_schema
 from ostinato.providers.local_models import find_local_model, model_path
 from ostinato.providers.local_reply import Reply
@@ -93,7 +93,7 @@ class LocalModel:
         """One reply. Raises `ModelError` while it is read, `not_found` when the model cannot be loaded."""
         bridge = Bridge(BRIDGE_CHUNKS)
         body = json.dumps(request_body(request, self._facts))
-        threading.Thread(target=self._infer, args=(body, bridge), name="ostinato-local").start()
+        threading.Thread(target=self._infer, args=(body, bridge), name=INFERENCE_THREAD).start()
         try:
             yield _Batches(bridge, Reply(self._facts, constrained=bool(request.tools)))
         finally:

@@ -6,8 +6,12 @@ Both sides wait on one condition and not on the event loop, so a loop that ends 
 import threading
 from collections import deque
 from collections.abc import Sequence
+from typing import Final
 
 import anyio.to_thread
+
+INFERENCE_THREAD: Final = "ostinato-local"
+"""The name of the thread that a model answers on. It ends by itself, a moment after nobody listens any more."""
 
 Item = str | Exception
 """A chunk of the runtime's reply, or why there will be none."""

@@ -55,9 +55,10 @@ class LoadedModels:
             return self._loaded[key]
 
     def close(self) -> None:
-        """Give the memory back."""
-        with self._lock:
+        """Give the memory back, without waiting: what is being loaded right now goes with whoever wanted it."""
+        if self._lock.acquire(blocking=False):
             self._loaded.clear()
+            self._lock.release()
 
 
 def check_file(path: Path) -> None:
