@@ -133,7 +133,8 @@ def check_grammar(events: Sequence[AnyModelEvent], *, is_complete: bool) -> None
                 assert event.index not in stopped
                 stopped.add(event.index)
                 start = started[event.index]
-                if event.block not in finished:  # else the same call, sent twice: it goes by the id of the first
+                # If it was finished before, the same call was sent twice, and it goes by the id of the first.
+                if event.block not in finished:
                     _check_block(event, start, shown.get(event.index, ""))
                 if isinstance(event.block, ToolUse):
                     finished.append(event.block)
