@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from benchmarks import files, fleet, overlap, parallel, processes, startup, streaming, turns
+from benchmarks import context, files, fleet, overlap, parallel, processes, startup, streaming, turns
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -15,6 +15,7 @@ def main(arguments: Sequence[str]) -> None:
         ("overlap", overlap),
         ("parallel", parallel),
         ("fleet", fleet),
+        ("context", context),
         ("files", files),
         ("processes", processes),
     ):

@@ -1,18 +1,24 @@
-"""What the stages of the context pipeline save and cost in long sessions: `python -m benchmarks.context [--full]`.
+"""What the context pipeline costs, what memory a long session holds, and what the stages save: `python -m benchmarks.context
+[--full | --savings]`.
 
 Scripted sessions of several hundred passes go through the real stages; the summariser is scripted. Costs are counted in input
 tokens at full price: read from the cache 0.1, written to it 1.25, a token of output 5 (the ratios of the usual price lists). A
 request's cached part is what it shares with the one before it, none after a pause of more than five minutes.
 """
 
+import gc
 import random
 import sys
+import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
 
+from benchmarks.measure import Figure, show
+from benchmarks.scene import echo_tool, scene
 from ostinato.context.autocompact import Autocompact
 from ostinato.context.collapse import Collapse
 from ostinato.context.compaction import Compaction
@@ -23,18 +29,22 @@ from ostinato.context.snip import RedundantRounds
 from ostinato.context.stage import Stage
 from ostinato.context.tool_result_budget import ToolResultBudget
 from ostinato.context_pass import PassFacts, SummaryFailed, SummaryReply, SummaryWanted
+from ostinato.engine.assemble import open_engine
+from ostinato.events import SystemEvent
 from ostinato.history import History
 from ostinato.messages import (
     Message,
+    Text,
     ToolResult,
     ToolUse,
+    Usage,
     assistant_fragment,
     tool_result_message,
     user_prompt,
 )
-from ostinato.ports import ModelFacts
+from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.records import AnyEdit, Boundary, ReplaceResult
-from ostinato.testing import CountingIds
+from ostinato.testing import CountingIds, Reply, ScriptedModel
 
 FACTS = ModelFacts("p", "m", 200_000, 32_000)
 FIXED_TOKENS = 12_000
@@ -263,9 +273,102 @@ def savings() -> None:
             )
 
 
+# ------------------------------------------------------------------------------------------------ speed and memory
+
+
+def conversation(messages: int) -> History:
+    """A prompt, then calls and results, all of them different."""
+    said: list[Message] = [user_prompt("p", "go")]
+    for number in range((messages - 1) // 2):
+        call = ToolUse(f"c{number}", "Read", {"file_path": f"src/f{number}.py"})
+        said.append(assistant_fragment(f"a{number}", f"r{number}", "m", call))
+        said.append(tool_result_message(f"t{number}", ToolResult(call.id, text(200, number))))
+    return History.empty().extend(said)
+
+
+async def no_edit_us(messages: int, rounds: int) -> float:
+    """CPU microseconds of the pipeline on a view with nothing to shorten, half of the window used; the best of several."""
+    history, ids = conversation(messages), CountingIds("e").uuid
+    pipeline, facts = Pipeline(stages(ids, *ALL)), PassFacts(FACTS, FACTS.context_window // 2)
+    best = float("inf")
+    for _ in range(rounds):
+        began = time.process_time_ns()
+        made = await pipeline(history, facts)
+        best = min(best, (time.process_time_ns() - began) / 1_000)
+        if made:
+            raise AssertionError("there was something to shorten")
+    return best
+
+
+def speed(rounds: int) -> list[Figure]:
+    small, large = (anyio.run(no_edit_us, messages, 50 * rounds) for messages in (10, 2_000))
+    detail = f"{small:.0f} µs at 10 messages"
+    return [Figure("context pipeline without edits, 2,000 messages, CPU", large / 1_000, "ms", 0.3, detail)]
+
+
+def looking(passes: int, forget: Callable[[], None]) -> Callable[[ModelRequest, int], Reply]:
+    """A model that calls a tool so often, and writes summaries; `forget` lets the requests before go."""
+    asked = 0
+
+    def turn(request: ModelRequest, _number: int) -> Reply:
+        nonlocal asked
+        forget()
+        if request.source.name == "compact":
+            return Reply(Text(SUMMARY.text), usage=Usage())
+        asked += 1
+        if asked > passes:
+            return Reply(Text("done"))
+        given = {"text": text(900, asked)}
+        return Reply(ToolUse(f"call_{asked}", "Echo", given), usage=Usage())
+
+    return turn
+
+
+async def memory_mb(passes: int) -> tuple[float, float]:
+    """Traced memory of the process right after the first summary, and at the end."""
+    facts = ModelFacts("scripted", "scripted-1", 40_000, 4_000)
+    models: list[ScriptedModel] = []
+
+    def forget() -> None:
+        models[0].requests.clear()
+
+    model = ScriptedModel(script=looking(passes, forget), facts=facts, is_strict=False)
+    models.append(model)
+    first = 0.0
+    with scene() as place:
+        async with open_engine(place.options(model=model, tools=[echo_tool()])) as engine:
+            async for event in engine.submit_message("go"):
+                if (
+                    not first
+                    and isinstance(event, SystemEvent)
+                    and event.message.subtype == "compact_boundary"
+                ):
+                    first = _traced_mb()
+            return first, _traced_mb()
+
+
+def _traced_mb() -> float:
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0] / 1e6
+
+
+def memory(passes: int) -> list[Figure]:
+    tracemalloc.start(1)
+    first, last = anyio.run(memory_mb, passes)
+    tracemalloc.stop()
+    detail = f"{last:.1f} / {first:.1f} MB"
+    return [
+        Figure(f"memory after {passes:,} passes / after the first summary", last / first, "×", 1.3, detail)
+    ]
+
+
 def main(arguments: Sequence[str]) -> None:
-    del arguments
-    savings()
+    """`--savings`: the table of docs/context.md instead."""
+    if "--savings" in arguments:
+        savings()
+        return
+    is_full = "--full" in arguments
+    show([*speed(10 if is_full else 2), *memory(10_000 if is_full else 500)])
 
 
 if __name__ == "__main__":
