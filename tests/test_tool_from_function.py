@@ -294,7 +294,9 @@ async def test_what_a_function_returns_is_the_result(value: object, content: obj
     assert (outcome.content, outcome.display) == (content, display)
 
 
-@pytest.mark.parametrize("value", [b"bytes", object(), [PICTURE, 3], lambda: None], ids=repr)
+@pytest.mark.parametrize(
+    "value", [b"bytes", object(), [PICTURE, 3], len], ids=["bytes", "object", "mixed", "function"]
+)
 async def test_what_is_no_result_is_an_error_result_and_the_query_goes_on(value: object, tmp_path: Path):
     @tool
     def give() -> object:
