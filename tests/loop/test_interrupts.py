@@ -8,7 +8,7 @@ from tests.loop.scene import STRICT, Scene
 from ostinato.events import ToolEnd, UserEvent
 from ostinato.loop.abort import AbortSignal
 from ostinato.messages import ToolResult
-from ostinato.records import Aborted
+from ostinato.records import Aborted, ToolFinished
 from ostinato.testing import Gate, Reply, ScriptedModel, call_with, fake_tool, say, waits_at
 from ostinato.tool import InterruptBehaviour, Tool
 
@@ -114,11 +114,7 @@ async def test_who_leaves_ends_what_a_new_message_let_run_on():
         two.scene.abort.abort("interrupt")
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    finished = {
-        r.tool_use_id: r.outcome
-        for r in two.scene.journal.records
-        if hasattr(r, "outcome") and hasattr(r, "tool_use_id")
-    }  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType] - by its fields
+    finished = {r.tool_use_id: r.outcome for r in two.scene.journal.records if isinstance(r, ToolFinished)}
     assert finished["t0"] == "cancelled"
 
 

@@ -106,11 +106,14 @@ class Editor:
         )
         read_pastes_in_one_pass(self._session.input)
         for app in (self._session.app, self._question.app):
-            app.before_render += self._before_drawing
-            app.after_render += self._after_drawing
-            app.min_redraw_interval = _REDRAW_S
-            app.ttimeoutlen = _ESCAPE_S
-            app.timeoutlen = _ESCAPE_S * 3
+            self._timed(app)
+
+    def _timed(self, app: Application[str]) -> None:
+        app.before_render += self._before_drawing
+        app.after_render += self._after_drawing
+        app.min_redraw_interval = _REDRAW_S
+        app.ttimeoutlen = _ESCAPE_S
+        app.timeoutlen = _ESCAPE_S * 3
 
     @property
     def leaves_typed(self) -> bool:

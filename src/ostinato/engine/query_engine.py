@@ -6,11 +6,12 @@ Every submission that is accepted ends with exactly one `Result`, whatever happe
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 import anyio
 from msgspec.structs import replace
 
+from ostinato.engine.conversation_context import ConversationContext, context_of
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.no_model import problem_of
 from ostinato.engine.option_types import check_model_name, check_uuid
@@ -34,9 +35,6 @@ from ostinato.option_values import PermissionMode
 from ostinato.ports import Abort, Journal, ModelFacts
 from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChanged
 from ostinato.submissions import AbortReason, QueuedPrompt
-
-if TYPE_CHECKING:
-    from ostinato.engine.conversation_context import ConversationContext
 
 WITHDRAWN = "the message was taken back before it was sent"
 STILL_WAITING = "its turn could not be written down, so the message still waits in the queue and was not sent"
@@ -162,10 +160,8 @@ class QueryEngine:
         """With what a summary has hidden, which a long conversation does not hold in memory. Raises JournalError."""
         return await self._talk.whole()
 
-    def context(self, abort: Abort) -> "ConversationContext":
+    def context(self, abort: Abort) -> ConversationContext:
         """What fills the window, to be looked at and changed between queries."""
-        from ostinato.engine.conversation_context import context_of  # ruff: ignore[import-outside-top-level] - few ask
-
         return context_of(self._talk, abort)
 
     def get_messages(self, *, since: str | None = None) -> list[Message]:
