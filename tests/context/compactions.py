@@ -28,8 +28,8 @@ from ostinato.testing import (
 
 ACCOUNT = "<summary>The user wants all files read; some were, and nothing was changed so far.</summary>"
 SUMMARY = Reply(say(ACCOUNT), usage=Usage(900, 20))
-TINY = replace(SCRIPTED_FACTS, context_window=4_000, max_output_tokens=1_000)
-FILLING = prose(4_500, "seen")
+TINY = replace(SCRIPTED_FACTS, context_window=8_000, max_output_tokens=1_000)
+FILLING = prose(7_000, "seen")
 """Half of a tiny window, and more: two of them are too much."""
 
 
