@@ -1,6 +1,5 @@
 """A limit holds before the money is spent: over all calls together, also those that run at the same time."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,6 +1,5 @@
 """The models that may take over: opened by their names, priced as what they are, given back with the engine."""
 
-
 import anyio.lowlevel
 import pytest
 from msgspec.structs import replace

@@ -184,7 +184,9 @@ async def test_only_what_the_user_interrupted_is_put_down_to_the_user(reason: Ab
 
         scene.model = ScriptedModel(script=script)
     await scene.play()
-    told = [m for m in scene.view if isinstance(m, UserMessage) and m.origin in {"interruption", "tool_result"}]
+    told = [
+        m for m in scene.view if isinstance(m, UserMessage) and m.origin in {"interruption", "tool_result"}
+    ]
     assert len(told) == (2 if phase == "tools" else 1)
     assert all(("user interrupted" in str(message.content)) is (reason == "user") for message in told)
 

@@ -176,7 +176,10 @@ async def test_what_the_model_reads_of_an_error_or_a_denial_is_valid_text():
 
 def test_what_foreign_code_says_of_its_failure_shows_no_key():
     """Hooks, tools and permission checks: whatever they raise is shown and stored under this description."""
-    for error in (RuntimeError("401 for sk-ant-SECRETKEY-1234567890abcdef"), KeyError("ghp_0123456789abcdef0123")):
+    for error in (
+        RuntimeError("401 for sk-ant-SECRETKEY-1234567890abcdef"),
+        KeyError("ghp_0123456789abcdef0123"),
+    ):
         told = described(error)
         assert told.startswith(type(error).__name__)
         assert "SECRETKEY" not in told

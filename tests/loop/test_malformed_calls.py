@@ -1,6 +1,5 @@
 """Calls that cannot be read are never run and end a query that brings nothing else; a call id names one call, whoever made it up."""
 
-
 import pytest
 from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene

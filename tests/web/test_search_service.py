@@ -40,7 +40,16 @@ def test_the_usual_forms_of_answers_are_read(said: Any):
 
 
 @pytest.mark.parametrize(
-    "said", [None, 3, "x", ["x"], {"a": 1}, {"results": {"a": 1}}, {"web": {"web": {"web": {"web": {"web": ["x"]}}}}}]
+    "said",
+    [
+        None,
+        3,
+        "x",
+        ["x"],
+        {"a": 1},
+        {"results": {"a": 1}},
+        {"web": {"web": {"web": {"web": {"web": ["x"]}}}}},
+    ],
 )
 def test_what_holds_no_hits_has_none(said: Any):
     assert hits_in(said) == ()

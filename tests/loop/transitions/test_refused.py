@@ -1,6 +1,5 @@
 """A refusal ends the query and is told; what was shown stays shown, and the next prompt does not carry it to the model."""
 
-
 import anyio
 import pytest
 from msgspec.structs import replace
