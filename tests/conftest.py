@@ -3,6 +3,11 @@
 import signal
 
 import pytest
+from hypothesis import settings
+
+# A loaded machine makes no test fail: how long things take is what benchmarks/ is for.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_sessionstart() -> None:
