@@ -64,12 +64,12 @@ async def test_what_cannot_be_a_hook_is_refused_before_anything_is_opened(
 async def test_a_window_that_one_prompt_found_out_holds_for_the_next(tmp_path: Path):
     """Without compaction the first prompt ends with the provider's error, the second before it is sent."""
     error = ModelError("prompt is too long", kind="prompt_too_long", status=400, recover="compact")
-    error.sized(input_tokens=None, limit_tokens=20, output_limit_tokens=None)
+    error.sized(input_tokens=None, limit_tokens=1_000, output_limit_tokens=None)
     model = ScriptedModel(Fails(error), Reply(say("done")))
     config = replace(DEFAULT_CONFIG, auto_compact=False)
     async with open_engine(options(tmp_path, model, config=config)) as engine:
         first = [event async for event in engine.submit_message("go")]
-        second = [event async for event in engine.submit_message("on")]
+        second = [event async for event in engine.submit_message("on " * 2_000)]
     assert terminal(first).reason == "prompt_too_long"
     assert terminal(second).reason == "blocking_limit"
     assert len(model.requests) == 1

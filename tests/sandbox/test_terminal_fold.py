@@ -37,6 +37,12 @@ def test_what_is_seen_in_the_end(output: str, shown: str):
     assert folded(*(bytes([byte]) for byte in data)).decode() == shown
 
 
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_a_colour_alone_draws_nothing_over_a_line(cut: int):
+    whole = b"a\r\x1b[1m\n"
+    assert folded(whole[:cut], whole[cut:]) == folded(whole) == b"a\n"
+
+
 @given(
     st.lists(
         st.sampled_from([b"a", "€".encode(), b"\r", b"\n", b"\b", b"\x1b[1m", b"\x1b]0;t\x07", b" "]),

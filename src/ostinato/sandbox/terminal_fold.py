@@ -17,6 +17,9 @@ SEQUENCE: Final = re.compile(
     """,
     re.VERBOSE,
 )
+UNFINISHED: Final = re.compile(rb"\x1b (?: \[ [0-?]* )? [ -/]* \Z", re.VERBOSE)
+"""The beginning of a sequence whose end has not come yet."""
+
 CHARACTER: Final = re.compile(rb"[\xc0-\xff][\x80-\xbf]*|[\x00-\xff]")
 
 
@@ -37,7 +40,10 @@ class TerminalFold:
         end = text.rfind(b"\n") + 1
         line = text[end:]
         said = line.rstrip(b"\r")
-        self._line = said.rpartition(b"\r")[2] + line[len(said) :]
+        redrawn = said.rpartition(b"\r")[2]
+        # Colours alone, or the beginning of a sequence, draw nothing over what stood there.
+        is_drawn = SEQUENCE.sub(b"", UNFINISHED.sub(b"", redrawn)) != b""
+        self._line = (redrawn if is_drawn else said) + line[len(said) :]
         held = self.end() if len(self._line) > MAX_LINE_BYTES else b""
         return _folded(text[:end]) + held
 
