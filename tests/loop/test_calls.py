@@ -60,6 +60,7 @@ async def test_calls_that_still_run_when_the_reply_ends_are_waited_for():
     async def open_after_the_reply() -> None:
         while not any(isinstance(event, ResponseUsage) for event in scene.events):
             await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
         gate.open()
 
     async with anyio.create_task_group() as tasks:
