@@ -274,4 +274,4 @@ async def test_a_reply_that_is_cut_is_told_and_leaves_no_call(model: LocalModel,
     assert calls_and_results(events) == ([], [])
     notes = [event for event in events if isinstance(event, AssistantEvent) and event.message.is_error]
     assert len(notes) == 1
-    assert terminal_of(events).reason == "completed"
+    assert (terminal_of(events).reason, terminal_of(events).error_kind) == ("model_error", "empty_response")
