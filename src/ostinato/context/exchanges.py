@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
+from ostinato.context.digest import PATH_INPUTS
 from ostinato.messages import AssistantMessage, Message, Text, ToolResult, ToolUse, UserMessage
 
-PATH_INPUTS = ("file_path", "notebook_path", "path")
 SHOWN_CHARACTERS = 120
 NO_CALLS: Final[Mapping[str, ToolUse]] = MappingProxyType({})
 

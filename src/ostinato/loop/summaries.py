@@ -12,6 +12,7 @@ from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.side_call import SideAnswer, SideCall, SideEnd
+from ostinato.loop.turn import OUTPUT_LIMIT_REASONS
 from ostinato.messages import Document, Image, Text, ToolResult
 from ostinato.normalise.token_estimate import whole_request_tokens
 from ostinato.ports import NO_THINKING, ModelRequest, QuerySource, QueryTracking, RequestMessage
@@ -19,7 +20,7 @@ from ostinato.state import State
 from ostinato.window_limits import MAX_RESERVED_TOKENS
 
 SOURCE: Final = QuerySource("compact")
-CUT_REASONS: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
+CUT_REASONS: Final = OUTPUT_LIMIT_REASONS | {"pause_turn"}
 """The reply may be a part; a summary that lacks its end is none."""
 
 
