@@ -90,6 +90,14 @@ async def test_further_files_are_counted(folder: ToolFolder):
     assert "30 more" in lines[-1]
 
 
+async def test_of_many_the_newest_are_shown_and_equal_ones_by_name(folder: ToolFolder):
+    for i in range(130):
+        os.utime(folder.put(f"{i:03d}.py", ""), (i % 3, i % 3))
+    *shown, _ = (await folder.text("Glob", pattern="*.py")).split("\n")
+    by_age = sorted(range(130), key=lambda i: (-(i % 3), i))
+    assert shown == [f"{i:03d}.py" for i in by_age[:100]]
+
+
 def playing(tmp_path: Path, result: ProcessResult) -> ToolFolder:
     return ToolFolder(tmp_path, FakeWorkspace(tmp_path, play=lambda _argv: result))
 

@@ -24,8 +24,9 @@ class FilePattern(msgspec.Struct, frozen=True):
     name_glob: str | None
     is_negated: bool = False
 
-    def matches(self, relative_path: str) -> bool:
-        return (self.regex.fullmatch(relative_path) is not None) != self.is_negated
+    def matches(self, path: str, *, start: int = 0) -> bool:
+        """Of a longer path, what is from `start` on."""
+        return (self.regex.fullmatch(path, start) is not None) != self.is_negated
 
 
 def parse_pattern(pattern: str) -> FilePattern:

@@ -1,6 +1,7 @@
 """Glob: files by name pattern, newest first."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -69,14 +70,15 @@ async def find_files(tool_input: Mapping[str, Any], context: ToolContext) -> Too
         return refusal(found.reason)
     # The last piece is empty, or cut off where the output was.
     printed = [path for path in found.output.split("\0")[:-1] if scope.takes(path)]
-    files = await to_thread.run_sync(newest_first, printed, workspace.cwd)
-    return success(_answer(files, found.caveats), max_characters=MAX_RESULT_CHARACTERS)
+    newest = await to_thread.run_sync(partial(newest_first, printed, workspace.cwd, most=MAX_FILES))
+    text = _answer(newest, len(printed) - len(newest), found.caveats)
+    return success(text, max_characters=MAX_RESULT_CHARACTERS)
 
 
-def _answer(files: list[str], caveats: tuple[str, ...]) -> str:
-    lines = [path.removeprefix("./") for path in files[:MAX_FILES]]
+def _answer(files: list[str], further: int, caveats: tuple[str, ...]) -> str:
+    lines = [path.removeprefix("./") for path in files]
     if not files:
         lines.append("no file found before that" if caveats else "no file matches")
-    if len(files) > MAX_FILES:
-        lines.append(f"[{len(files) - MAX_FILES} more files; use a narrower pattern or path]")
+    if further:
+        lines.append(f"[{further} more files; use a narrower pattern or path]")
     return "\n".join((*lines, *(f"[incomplete: {caveat}]" for caveat in caveats)))

@@ -1,5 +1,6 @@
 """Where a search looks: a folder or file, and a pattern for the files in it; shared by Glob and Grep."""
 
+import heapq
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ class SearchScope(msgspec.Struct, frozen=True):
 
     def takes(self, printed_path: str) -> bool:
         """Whether a path that ripgrep printed fits the pattern."""
-        return self.pattern is None or self.pattern.matches(printed_path.removeprefix(self.prefix))
+        return self.pattern is None or self.pattern.matches(printed_path, start=len(self.prefix))
 
     def type_arguments(self) -> tuple[str, ...]:
         """Restrict ripgrep to names that can fit, without overruling ignore files."""
@@ -113,8 +114,11 @@ def _argument(path: Path, cwd: Path) -> str:
     return f"./{path.relative_to(cwd)}" if path.is_relative_to(cwd) else str(path)
 
 
-def newest_first(printed_paths: list[str], cwd: Path) -> list[str]:
-    """Sorted by time of change, ties by name; a file that is gone by now comes last. To be called in a thread."""
+def newest_first(printed_paths: list[str], cwd: Path, *, most: int | None = None) -> list[str]:
+    """All or the first `most`, sorted by time of change, ties by name; a file that is gone by now comes last.
+
+    To be called in a thread. Looking up the times is nearly all that it costs; choosing a few is a tenth of sorting all.
+    """
     ages: list[int] = []
     # Two hundred thousand of them are usual in a large repository: no path object, and no walk from the root for each.
     folder = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -126,4 +130,5 @@ def newest_first(printed_paths: list[str], cwd: Path) -> list[str]:
                 ages.append(0)
     finally:
         os.close(folder)
-    return [path for _, path in sorted(zip(ages, printed_paths, strict=True))]
+    dated = zip(ages, printed_paths, strict=True)
+    return [path for _, path in (sorted(dated) if most is None else heapq.nsmallest(most, dated))]
