@@ -22,7 +22,7 @@ from benchmarks.scene import echo_tool, scene
 from ostinato.context.autocompact import Autocompact
 from ostinato.context.collapse import Collapse
 from ostinato.context.compaction import Compaction
-from ostinato.context.microcompact import CLEARED_HEAD, Microcompact
+from ostinato.context.microcompact import Microcompact
 from ostinato.context.pipeline import Pipeline, StageName
 from ostinato.context.reactive import ReactiveCompaction, message_tokens
 from ostinato.context.snip import RedundantRounds
@@ -211,7 +211,7 @@ def _note(account: Account, edits: Sequence[AnyEdit]) -> None:
     for edit in edits:
         name = type(edit).__name__
         if isinstance(edit, ReplaceResult):
-            name = "cleared" if edit.text.startswith(CLEARED_HEAD) else "stored"
+            name = "cleared" if edit.how == "cleared" else "stored"
         account.edits[name] = account.edits.get(name, 0) + 1
         account.compactions += isinstance(edit, Boundary)
 

@@ -16,6 +16,11 @@ QueuePriority = Literal["now", "next", "later"]
 PromptMode = Literal["prompt", "command", "shell"]
 """What a queued text is: words for the model, a slash command, or a shell line. Only words join a running query."""
 
+ReplacedHow = Literal["", "stored", "repeated", "cleared", "cut"]
+"""What a result gave way to: its beginning and the file that holds all of it, the name of the call that said the same before, the
+name of its own call, its own beginning. Empty: the record is older than this field.
+"""
+
 
 class Edit(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
     """A change of the view. `edit_id` is unique in its session; `Undo` names it."""
@@ -29,14 +34,7 @@ class ReplaceResult(Edit, frozen=True, tag="replace_result"):
     tool_use_id: str
     text: str
     stored_as: str = ""
-
-
-class Snip(Edit, frozen=True, tag="snip"):
-    """The messages from `first` to `last` (uuids, both included) are hidden behind one `marker`."""
-
-    first: str
-    last: str
-    marker: UserMessage
+    how: ReplacedHow = ""
 
 
 class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,6 +49,18 @@ class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 NOTHING_CARRIED = Carried()
+
+
+class Snip(Edit, frozen=True, tag="snip"):
+    """The messages from `first` to `last` (uuids, both included) are hidden behind one `marker`. `is_asked`: by the model itself.
+    `carried`: what they held that no later summary may lose.
+    """
+
+    first: str
+    last: str
+    marker: UserMessage
+    is_asked: bool = False
+    carried: Carried = NOTHING_CARRIED
 
 
 class Fold(Edit, frozen=True, tag="fold"):

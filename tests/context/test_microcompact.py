@@ -1,12 +1,14 @@
 """Old results give way to a line that says which call it was; calls, texts and errors stay, and nothing comes back by itself."""
 
+from collections.abc import Sequence
+
 import pytest
 from tests.context.talks import EMPTY, FACTS, FULL, history, prose, results, round_of, run
 
-from ostinato.context.microcompact import CLEARED_HEAD, IDLE_S, KEPT_TOKENS, KEPT_WHEN_IDLE, Microcompact
+from ostinato.context.microcompact import IDLE_S, KEPT_TOKENS, KEPT_WHEN_IDLE, Microcompact
 from ostinato.context_pass import PassFacts
 from ostinato.messages import Image, Text, ToolResult, ToolUse, assistant_fragment, tool_result_message
-from ostinato.records import ReplaceResult, Undo
+from ostinato.records import AnyEdit, ReplaceResult, Undo
 from ostinato.testing import CountingIds
 
 
@@ -23,7 +25,7 @@ def rounds_from(first: int, last: int):
 
 
 def cleared(of: dict[str, str]) -> list[str]:
-    return [call for call, text in of.items() if text.startswith(CLEARED_HEAD)]
+    return [call for call, text in of.items() if text.startswith("[Old result, cleared")]
 
 
 async def test_when_half_of_the_window_is_used_results_before_the_newest_go():
@@ -41,12 +43,28 @@ async def test_below_half_and_where_little_would_be_gained_nothing_changes():
     assert (await run(stage(), history(*rounds(11)), FULL))[1] == ()
 
 
-async def test_it_looks_again_only_when_more_could_have_come():
-    one = stage()
-    few = history(*rounds(11))
-    assert (await run(one, few, FULL))[1] == ()
-    more = few.extend(m for n in range(20, 60) for m in round_of(f"c{n}", prose(10_000, f"r{n}")))
-    assert len((await run(one, more, PassFacts(FACTS, FULL.used_tokens + 160_000)))[1]) > 5
+async def test_one_that_went_along_decides_as_one_that_begins_with_a_resume():
+    went_along, of = stage(), history()
+    ids: list[str] = []
+    for number in range(60):
+        of = of.extend(round_of(f"c{number}", prose(3_000 + 7_000 * (number % 3), f"r{number}")))
+        facts = PassFacts(FACTS, 90_000 + 500 * number)
+        (of, edits), (_, begun) = await run(went_along, of, facts), await run(stage(), of, facts)
+        assert targets(edits) == targets(begun)
+        ids += targets(edits)
+    assert ids
+    assert len(ids) == len(set(ids))
+
+
+def targets(edits: Sequence[AnyEdit]) -> list[str]:
+    return [edit.tool_use_id for edit in edits if isinstance(edit, ReplaceResult)]
+
+
+async def test_the_record_says_how_a_result_was_replaced_and_what_a_result_says_itself_is_no_sign_of_it():
+    says_so = "[Old result, cleared to save room: " + prose(90_000, "a tool's own words")
+    _, edits = await run(stage(), history(*round_of("c", says_so), *rounds(40)), FULL)
+    assert {edit.how for edit in edits if isinstance(edit, ReplaceResult)} == {"cleared"}
+    assert "c" in targets(edits)
 
 
 @pytest.mark.parametrize(("idle_s", "is_cleared"), [(IDLE_S - 60, False), (IDLE_S + 60, True), (None, False)])

@@ -6,10 +6,10 @@ cleared, so the bytes before it change once.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ostinato.context.exchanges import Exchange, exchanges, shown_call, unread_from
+from ostinato.context.clearable_results import ClearableResults
+from ostinato.context.exchanges import Exchange, shown_call, unread_from
 from ostinato.context_pass import PassFacts
-from ostinato.history import History, undone_edits
-from ostinato.normalise.token_estimate import blocks_tokens
+from ostinato.history import History
 from ostinato.records import AnyEdit, Record, ReplaceResult
 from ostinato.window_limits import effective_window_tokens
 
@@ -36,7 +36,7 @@ MAX_SHARE: Final = 0.2
 MIN_CHARACTERS: Final = 500
 """Below, the line that stands in is hardly shorter."""
 
-CLEARED_HEAD: Final = "[Old result, cleared to save room: "
+CLEARED: Final = "[Old result, cleared to save room: {call}, {size}{where}. Call it again if you need it.]"
 
 
 class Microcompact:
@@ -48,36 +48,35 @@ class Microcompact:
         self._new_uuid = new_uuid
         self._share = share
         self._idle_s = idle_s
-        self._not_before_tokens = 0
-        """Before so much is used there cannot be enough to clear: the last look says so."""
+        self._results = ClearableResults(_is_compactable, _is_worth_it)
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         room = effective_window_tokens(facts.model)
         is_idle = self._idle_s is not None and facts.idle_s is not None and facts.idle_s >= self._idle_s
-        is_full = facts.used_tokens >= max(self._share * room, self._not_before_tokens)
+        is_full = facts.used_tokens >= self._share * room
         if not is_idle and not is_full:
             return ()
-        log, view = messages.log(), messages.view()
-        wanted_back, unread = _wanted_back(log), unread_from(view)
-        first_unread = len(view) if unread is None else unread
-        results = [
-            one for one in exchanges(view) if one.call.name in COMPACTABLE and one.call.id not in wanted_back
-        ]
-        chosen = _old_when_idle(results) if is_idle else []
-        if is_full:
-            old, least = _old_by_size(results, _part(KEPT_TOKENS, room)), _part(MIN_FREED_TOKENS, room)
-            old = [one for one in old if one.index < first_unread]
-            freed = sum(blocks_tokens((one.result,)) for one in old)
-            self._not_before_tokens = facts.used_tokens + max(0, least - freed)
-            chosen = max(chosen, old if freed >= least else [], key=len)
-        chosen = [one for one in chosen if one.index < first_unread]
-        return self._clearing(chosen, _stored(log)) if chosen else ()
+        self._results.look(messages)
+        unread = unread_from(messages.view())
+        first_unread = len(messages) if unread is None else unread
+        by_time = self._results.all_but(KEPT_WHEN_IDLE) if is_idle else ()
+        by_size = self._old(room, first_unread) if is_full else ()
+        longest = max(by_time, by_size, key=len)
+        chosen = [one for one in longest if one.index < first_unread and self._results.is_clearable(one)]
+        return self._clearing(chosen, _stored(messages.log())) if chosen else ()
+
+    def _old(self, room_tokens: int, first_unread: int) -> Sequence[Exchange]:
+        """What lies before the newest results, if it is enough."""
+        old = self._results.before_newest(_part(KEPT_TOKENS, room_tokens), first_unread)
+        return old.settled[: old.count] if old.tokens >= _part(MIN_FREED_TOKENS, room_tokens) else ()
 
     def _clearing(self, chosen: Sequence[Exchange], stored: Mapping[str, str]) -> list[AnyEdit]:
         edits: list[AnyEdit] = []
         for one in chosen:
             path = stored.get(one.call.id, "")
-            edits.append(ReplaceResult(self._new_uuid(), one.call.id, cleared_text(one, path), path))
+            edits.append(
+                ReplaceResult(self._new_uuid(), one.call.id, cleared_text(one, path), path, "cleared")
+            )
         return edits
 
 
@@ -85,7 +84,7 @@ def cleared_text(one: Exchange, stored_as: str) -> str:
     """What stands for a cleared result. A file that holds it is still named."""
     size = f"{len(one.text):,} characters" if one.text is not None else "with images"
     where = f", all of it in {stored_as}" if stored_as else ""
-    return f"{CLEARED_HEAD}{shown_call(one.call)}, {size}{where}. Call it again if you need it.]"
+    return CLEARED.format(call=shown_call(one.call), size=size, where=where)
 
 
 def _stored(log: Sequence[Record]) -> dict[str, str]:
@@ -95,35 +94,13 @@ def _stored(log: Sequence[Record]) -> dict[str, str]:
     }
 
 
-def _wanted_back(log: Sequence[Record]) -> frozenset[str]:
-    """Calls whose results the user has brought back: they are not cleared again."""
-    undone = undone_edits(log)
-    return frozenset(
-        edit.tool_use_id for edit in log if isinstance(edit, ReplaceResult) and edit.edit_id in undone
-    )
-
-
-def _old_when_idle(results: Sequence[Exchange]) -> list[Exchange]:
-    return [one for one in results[:-KEPT_WHEN_IDLE] if _is_clearable(one)]
-
-
 def _part(tokens: int, room_tokens: int) -> int:
     return min(tokens, int(MAX_SHARE * room_tokens))
 
 
-def _old_by_size(results: Sequence[Exchange], newest_tokens: int) -> list[Exchange]:
-    """What lies before so many tokens of the newest results."""
-    kept_tokens, keeps_from = 0, len(results)
-    for place in range(len(results) - 1, -1, -1):
-        kept_tokens += blocks_tokens((results[place].result,))
-        if kept_tokens > newest_tokens:
-            break
-        keeps_from = place
-    return [one for one in results[:keeps_from] if _is_clearable(one)]
+def _is_compactable(one: Exchange) -> bool:
+    return one.call.name in COMPACTABLE
 
 
-def _is_clearable(one: Exchange) -> bool:
-    if one.result.is_error:
-        return False
-    text = one.text
-    return text is None or (len(text) >= MIN_CHARACTERS and not text.startswith(CLEARED_HEAD))
+def _is_worth_it(one: Exchange) -> bool:
+    return not one.result.is_error and (one.text is None or len(one.text) >= MIN_CHARACTERS)

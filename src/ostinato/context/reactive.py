@@ -86,7 +86,9 @@ class ReactiveCompaction:
         ]
         room = max(200, int(allowed * CHARACTERS_A_TOKEN / max(1, len(results))))
         return [
-            ReplaceResult(self._new_uuid(), block.tool_use_id, CLEARED.format(text=cut(block.content, room)))
+            ReplaceResult(
+                self._new_uuid(), block.tool_use_id, CLEARED.format(text=cut(block.content, room)), how="cut"
+            )
             for block in results
             if isinstance(block.content, str) and len(block.content) > room + len(CLEARED)
         ]

@@ -59,7 +59,7 @@ class ToolResultBudget:
             path = await self._store(one.call.id, one.text or "")
             if path is not None:
                 text = stored_text(one.text or "", path)
-                edits[one.call.id] = ReplaceResult(self._new_uuid(), one.call.id, text, stored_as=path)
+                edits[one.call.id] = ReplaceResult(self._new_uuid(), one.call.id, text, path, "stored")
         return [edits[one.call.id] for one in fresh if one.call.id in edits]
 
     async def _name_repeated(
@@ -69,7 +69,7 @@ class ToolResultBudget:
         if before is not None and path is not None:
             text = REPEATED.format(call=shown_call(before.call), path=path)
             if len(text) < len(one.text or ""):
-                edits[one.call.id] = ReplaceResult(self._new_uuid(), one.call.id, text, stored_as=path)
+                edits[one.call.id] = ReplaceResult(self._new_uuid(), one.call.id, text, path, "repeated")
 
     def _too_long(self, fresh: Sequence[Exchange], edits: dict[str, ReplaceResult]) -> Sequence[Exchange]:
         """Those above their own limit; then the longest ones, until what is left fits a round."""
