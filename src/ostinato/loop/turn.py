@@ -17,11 +17,11 @@ from ostinato.loop.ledger import Ledger
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.tool_hooks import NOTHING_SAID, ToolHooksSaid, ask_tool_hooks
+from ostinato.loop.transition_runs import TransitionRuns
 from ostinato.loop.turn_tasks import TurnTask, TurnTasks
 from ostinato.messages import NO_USAGE, Usage, notice_message
 from ostinato.model_window import overflowed_silently, prompt_tokens
 from ostinato.ports import ModelFacts
-from ostinato.records import Continued
 from ostinato.state import (
     Aborted,
     Answered,
@@ -52,7 +52,7 @@ class QueryNotes(msgspec.Struct):
     """What a query gathers over its passes for its `Terminal`; the token target alone reads what it has used."""
 
     turn_count: int = 1
-    transitions: list[Continued] = msgspec.field(default_factory=list[Continued])
+    transitions: TransitionRuns = msgspec.field(default_factory=TransitionRuns)
     denials: list[Denial] = msgspec.field(default_factory=list[Denial])
     usage: Usage = NO_USAGE
     consumed: list[str] = msgspec.field(default_factory=list[str])
