@@ -49,7 +49,8 @@ class QueryConfig(msgspec.Struct, frozen=True):
     `max_stop_hook_blocks`: in one query; 8 is the field's cap. `stop_hook_timeout_s`: 600, the field's deadline of a hook (§19).
     `tool_hook_timeout_s`: the same for all tool hooks of one reply together.
     `auto_compact`: the conversation is shortened by itself when it does not fit; off, a query ends before it would not
-    (`blocking_limit`). `collapse`: before that, finished parts of it give way to short accounts (docs/context.md says why it is off).
+    (`blocking_limit`). `snip`, `microcompact`, `collapse`: gates of these stages (docs/context.md says why `collapse` is off: finished
+    parts of the conversation give way to short accounts).
     `loop_guard`, `guard_limits`: what happens when the model goes round in circles, and from where on (docs/loop-guards.md).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
@@ -65,6 +66,8 @@ class QueryConfig(msgspec.Struct, frozen=True):
     stop_hook_timeout_s: float = 600.0
     tool_hook_timeout_s: float = 600.0
     auto_compact: bool = True
+    snip: bool = True
+    microcompact: bool = True
     collapse: bool = False
     loop_guard: GuardMode = "stop"
     guard_limits: GuardLimits = DEFAULT_LIMITS

@@ -91,7 +91,36 @@ FEATURES: Final = Fields((
         Text(("off", "note", "stop")),
         "What happens when the model goes round in circles (loop-guards.md).",
     ),
+    Key("snip", Switch(), "Rounds that later ones repeat are taken out of what the model sees (context.md)."),
+    Key("microcompact", Switch(), "Old results of tools give way to a note (context.md)."),
+    Key(
+        "collapse", Switch(), "Finished parts of a long conversation give way to short accounts (context.md)."
+    ),
 ))
+
+WEB_SEARCH: Final = Fields(
+    (
+        Key("url", Text(), "The address of a search service, with `{query}` in it."),
+        Key(
+            "headers",
+            Variables(),
+            "Headers that go to it; `${NAME}` stands for a variable, so that a key need not be in the file.",
+        ),
+    ),
+    is_closed=True,
+)
+
+WEB: Final = Fields(
+    (
+        Key(
+            "privateHosts",
+            Texts(joins=False),
+            "Places that WebFetch may read although they are not public (`localhost:8000`, `10.0.0.0/8`).",
+        ),
+        Key("search", WEB_SEARCH, "What WebSearch asks."),
+    ),
+    is_closed=True,
+)
 
 SETTINGS: Final = Fields((
     Key("$schema", Text(), "The address of this schema, for editors.", is_used=False),
@@ -109,6 +138,8 @@ SETTINGS: Final = Fields((
         Texts(joins=False, may_be_one=True),
         "Models that take over, in order, when the chosen one gives out; at most three.",
     ),
+    Key("smallModel", Text(), "The model that tools ask beside the conversation (WebFetch's `prompt`)."),
+    Key("web", WEB, "The web as the tools reach it."),
     Key("apiKeyHelper", Text(), "A command that prints the key for the model's provider."),
     Key("hooks", Hooks(), "Commands that run at points of the loop.", is_used=False),
     Key("disableAllHooks", Switch(), "Runs no hooks of settings.", is_used=False),

@@ -45,6 +45,10 @@ class Settings(msgspec.Struct, frozen=True):
     hooks: Mapping[str, tuple[Sourced[Mapping[str, object]], ...]] = msgspec.field(
         default_factory=dict[str, tuple[Sourced[Mapping[str, object]], ...]]
     )
+    small_model: Sourced[str] | None = None
+    web_private_hosts: Sourced[tuple[str, ...]] | None = None
+    web_search_url: Sourced[str] | None = None
+    web_search_headers: Mapping[str, Sourced[str]] = msgspec.field(default_factory=dict[str, Sourced[str]])
     api_key_helper: Sourced[str] | None = None
     max_turns: Sourced[int] | None = None
     cleanup_period_days: Sourced[int] | None = None
@@ -64,6 +68,8 @@ _FIELDS: Final = frozenset({
     "fallbackModel",
     "env",
     "hooks",
+    "smallModel",
+    "web",
     "apiKeyHelper",
     "maxTurns",
     "cleanupPeriodDays",
@@ -76,16 +82,21 @@ _FIELDS: Final = frozenset({
 def settings_from(merged: Branch) -> Settings:
     """The typed form of a tree that was checked when its files were read: types hold, so nothing can fail here."""
     known = {key.name for key in SETTINGS.keys}
-    fallback = cast("Sourced[list[str]] | None", _one(merged, "fallbackModel", list))
+    web = _branch(merged, "web")
+    search = _branch(web, "search")
     return Settings(
         permissions=_permissions(_branch(merged, "permissions")),
         model=_one(merged, "model", str),
         models=cast("Mapping[str, Mapping[str, object]]", _plain(_branch(merged, "models"))),
         features=cast("Mapping[str, object]", _plain(_branch(merged, "features"))),
         append_system_prompt=_one(merged, "appendSystemPrompt", str),
-        fallback_model=None if fallback is None else Sourced(tuple(fallback.value), fallback.origin),
+        fallback_model=_choice(merged, "fallbackModel"),
         env=_variables(_branch(merged, "env")),
         hooks=_hooks(_branch(merged, "hooks")),
+        small_model=_one(merged, "smallModel", str),
+        web_private_hosts=_choice(web, "privateHosts"),
+        web_search_url=_one(search, "url", str),
+        web_search_headers=_variables(_branch(search, "headers")),
         api_key_helper=_one(merged, "apiKeyHelper", str),
         max_turns=_one(merged, "maxTurns", int),
         cleanup_period_days=_one(merged, "cleanupPeriodDays", int),
@@ -131,6 +142,12 @@ def _one(merged: Branch, name: str, kind: type[Value]) -> Sourced[Value] | None:
     return (
         cast("Sourced[Value]", node) if isinstance(node, Sourced) and isinstance(node.value, kind) else None
     )
+
+
+def _choice(branch: Branch, name: str) -> Sourced[tuple[str, ...]] | None:
+    """Of a list that does not add up."""
+    chosen = cast("Sourced[list[str]] | None", _one(branch, name, list))
+    return None if chosen is None else Sourced(tuple(chosen.value), chosen.origin)
 
 
 def _texts(branch: Branch, name: str) -> tuple[Sourced[str], ...]:

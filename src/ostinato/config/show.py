@@ -22,7 +22,7 @@ HIDDEN: Final = "(hidden)"
 
 Use: TypeAlias = Literal["yes", "not yet", "unknown"]
 
-_NOT_SECRET: Final = frozenset({"apiKeyHelper"})
+_NOT_SECRET: Final = frozenset({"apiKeyHelper", "privateHosts"})
 _ENDS_WITH_PLACE: Final = re.compile(r"\[\d+\]$")
 
 

@@ -34,6 +34,8 @@ KIND_OF_KEY: Final[Mapping[str, Kind]] = {
     "model": "models and addresses",
     "models": "models and addresses",
     "fallbackModel": "models and addresses",
+    "smallModel": "models and addresses",
+    "web": "models and addresses",
     "permissions.allow": "permission rules",
     "permissions.defaultMode": "a permission mode",
     "permissions.additionalDirectories": "folders to work in",

@@ -292,6 +292,8 @@ class _Maker:
             whole_path=place.journal.path,
             auto_compact=self._options.config.auto_compact,
             collapse=self._options.config.collapse,
+            snip=self._options.config.snip,
+            microcompact=self._options.config.microcompact,
         )
         return ContextPipeline(sources)
 

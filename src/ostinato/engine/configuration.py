@@ -16,6 +16,7 @@ from ostinato.config.places import LOCAL_FILE, Places, is_anything_there, projec
 from ostinato.engine.gate import RuleKeeper
 from ostinato.engine.option_types import shown
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options, SettingsRead
+from ostinato.engine.web_access import SEARCH_VARIABLE
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 MODEL_VARIABLES: Final = ("OSTINATO_MODEL", "ANTHROPIC_MODEL")
 MAX_DIGITS: Final = 18
 MAX_TURNS_VARIABLE: Final = "OSTINATO_MAX_TURNS"
+SMALL_MODEL_VARIABLE: Final = "OSTINATO_SMALL_MODEL"
+NAMED_BY_VARIABLES: Final = (("smallModel", SMALL_MODEL_VARIABLE), ("web.search.url", SEARCH_VARIABLE))
 
 
 class Configuration(SettingsRead, frozen=True):
@@ -175,6 +178,10 @@ def given_variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str 
         value = environment.get(name, "").strip()
         if value:
             found.setdefault("model", (name, value))
+    for key, name in NAMED_BY_VARIABLES:
+        value = environment.get(name, "").strip()
+        if value:
+            found[key] = (name, value)
     turns = environment.get(MAX_TURNS_VARIABLE, "").strip()
     if turns:
         if not (turns.isascii() and turns.isdecimal() and len(turns) <= MAX_DIGITS and int(turns) >= 1):

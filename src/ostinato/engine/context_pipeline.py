@@ -37,6 +37,8 @@ class ContextSources(msgspec.Struct, frozen=True):
     whole_path: Path | None
     auto_compact: bool
     collapse: bool = False
+    snip: bool = True
+    microcompact: bool = True
 
 
 class ContextPipeline:
@@ -93,9 +95,11 @@ def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
         "tool_result_budget": ToolResultBudget(
             new_uuid, partial(_stored, sources.workspace), _limits(sources.tools)
         ),
-        "snip": RedundantRounds(new_uuid),
-        "microcompact": Microcompact(new_uuid),
     }
+    if sources.snip:
+        stages["snip"] = RedundantRounds(new_uuid)
+    if sources.microcompact:
+        stages["microcompact"] = Microcompact(new_uuid)
     if collapse is not None:
         stages["collapse"] = collapse
     if sources.auto_compact:

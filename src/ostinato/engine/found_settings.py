@@ -97,6 +97,9 @@ def _given(options: Options, variables: Mapping[str, tuple[str, str | int]]) -> 
         "permissions.defaultMode": options.permission_mode,
         "maxTurns": options.max_turns,
         "effortLevel": options.effort,
+        "smallModel": options.small_model if isinstance(options.small_model, str) else None,
+        "web.privateHosts": tuple(options.web_private_hosts) or None,
+        "web.search.url": options.web_search if isinstance(options.web_search, str) else None,
     }
     said = [given("flags", key, value, name="flags") for key, value in flags.items() if value is not None]
     told = [given("environment", key, value, name=name) for key, (name, value) in variables.items()]

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from ostinato.config.keys import MODEL, PRICES
+from ostinato.config.keys import FEATURES, MODEL, PRICES
 from ostinato.config.lost_rules import lost_restrictions, managed_error, require_managed
 from ostinato.config.settings import PermissionSettings, Settings
 from ostinato.config.shape import is_object
@@ -72,6 +72,10 @@ def apply_settings(options: Options, found: FoundSettings, around: StartedIn) ->
     lost = (*map(str, lost_problems), *notices)
     rules += tuple(_rules(settings.permissions, ("allow",), notices))
     changed = _with_settings(options, settings, around, notices)
+    if settings.web_private_hosts is not None or settings.web_search_url is not None:
+        from ostinato.engine.web_settings import with_web  # ruff: ignore[import-outside-top-level] - few settings speak of the web
+
+        changed = with_web(changed, settings, notices)
     if lost and changed.permission_mode == "bypassPermissions":
         raise ConfigurationError(
             f"the mode `bypassPermissions` needs all rules, but some may be lost: {printable(lost[0])}",
@@ -98,6 +102,9 @@ def _with_settings(options: Options, settings: Settings, around: StartedIn, noti
         effort=_value(settings.effort_level, options.effort),
         thinking=_thinking(options, settings),
         fallback_models=options.fallback_models or _value(settings.fallback_model, ()),
+        small_model=_value(settings.small_model, options.small_model)
+        if _is_open(options.small_model)
+        else options.small_model,
         append_system_prompt="\n\n".join(part for part in appended if part.strip()),
         add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, around, notices)),
         models={**_snake(settings.models), **options.models},
@@ -189,9 +196,10 @@ def _features(config: QueryConfig, settings: Settings) -> QueryConfig:
     """A caller's own gates win as a whole."""
     if config != DEFAULT_CONFIG:
         return config
-    fields = set(QueryConfig.__struct_fields__)
-    named = {_snake_name(name): value for name, value in settings.features.items()}
-    changes: dict[str, Any] = {name: value for name, value in named.items() if name in fields}
+    known = {key.name for key in FEATURES.keys}
+    changes: dict[str, Any] = {
+        _snake_name(name): value for name, value in settings.features.items() if name in known
+    }
     if settings.is_auto_compact_enabled is not None:
         changes["auto_compact"] = settings.is_auto_compact_enabled.value
     return msgspec.structs.replace(config, **changes)

@@ -4,19 +4,16 @@ One that cannot be had (no key, no price under a limit in dollars) is left out a
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
 import msgspec
 
 from ostinato.engine.budget import check_prices
+from ostinato.engine.configuration import SMALL_MODEL_VARIABLE
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.options import Options
 from ostinato.errors import OstinatoError
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import SideModel
-
-VARIABLE: Final = "OSTINATO_SMALL_MODEL"
-"""For who gives no options."""
 
 
 class SmallModel(msgspec.Struct, frozen=True):
@@ -38,7 +35,7 @@ def open_small_model(
     environment: Mapping[str, str],
 ) -> SmallModel:
     """Nothing is sent. Raises nothing. A model that the caller brought stays the caller's to close."""
-    wanted = options.small_model or environment.get(VARIABLE) or None
+    wanted = options.small_model or environment.get(SMALL_MODEL_VARIABLE) or None
     if wanted is None:
         return SmallModel()
     if not isinstance(wanted, str):

@@ -55,6 +55,11 @@ class _Service:
         return await self._search(query)
 
 
+def is_search_address(address: str) -> bool:
+    """Whether it can be asked: an address of the web with a place for the words."""
+    return "{query}" in address and address.startswith(("http://", "https://"))
+
+
 def search_of(options: Options, environment: Mapping[str, str]) -> SearchWeb | None:
     """Raises ConfigurationError for an address that cannot be asked."""
     wanted = options.web_search
@@ -63,7 +68,7 @@ def search_of(options: Options, environment: Mapping[str, str]) -> SearchWeb | N
     address = wanted or environment.get(SEARCH_VARIABLE, "")
     if not address:
         return None
-    if "{query}" not in address or not address.startswith(("http://", "https://")):
+    if not is_search_address(address):
         raise ConfigurationError(
             "the address of the search service cannot be used",
             hint=f"`web_search` or `{SEARCH_VARIABLE}` looks like `https://searx.example/search?q={{query}}&format=json`",
