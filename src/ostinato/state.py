@@ -51,6 +51,7 @@ class QueryConfig(msgspec.Struct, frozen=True):
     `auto_compact`: the conversation is shortened by itself when it does not fit; off, a query ends before it would not
     (`blocking_limit`). `snip`, `microcompact`, `collapse`: gates of these stages (docs/context.md says why `collapse` is off: finished
     parts of the conversation give way to short accounts).
+    `snip_tool`: the model itself may ask for old rounds to be hidden.
     `loop_guard`, `guard_limits`: what happens when the model goes round in circles, and from where on (docs/loop-guards.md).
     `normalise_strictly`: raise on an illegal history where a release build repairs.
     """
@@ -69,6 +70,7 @@ class QueryConfig(msgspec.Struct, frozen=True):
     snip: bool = True
     microcompact: bool = True
     collapse: bool = False
+    snip_tool: bool = False
     loop_guard: GuardMode = "stop"
     guard_limits: GuardLimits = DEFAULT_LIMITS
     normalise_strictly: bool = False

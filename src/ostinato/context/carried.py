@@ -9,9 +9,9 @@ from typing import Final
 
 from ostinato.context.digest import cut, deeds_of, users_words
 from ostinato.history import History
-from ostinato.messages import Message
+from ostinato.messages import Message, UserMessage
 from ostinato.normalise.token_estimate import text_tokens
-from ostinato.records import NOTHING_CARRIED, Boundary, Carried, Fold
+from ostinato.records import NOTHING_CARRIED, Boundary, Carried, Fold, Snip
 
 MAX_WORDS_TOKENS: Final = 20_000
 """Of the user's own words, newest first (semantics §24.12)."""
@@ -33,9 +33,13 @@ def carried_before(messages: History) -> Carried:
     for record in reversed(messages.log()):
         if isinstance(record, Boundary) and record.summary.uuid in shown:
             return _joined((record.carried, *reversed(since)))
-        if isinstance(record, Fold) and record.summary.uuid in shown:
+        if isinstance(record, Fold | Snip) and _stand_in(record).uuid in shown:
             since.append(record.carried)
     return _joined(tuple(reversed(since)))
+
+
+def _stand_in(edit: Fold | Snip) -> UserMessage:
+    return edit.summary if isinstance(edit, Fold) else edit.marker
 
 
 def _joined(parts: Sequence[Carried]) -> Carried:
@@ -57,7 +61,9 @@ def carried_on(
     with what the newest boundary carried.
     """
     before = _at_boundary(messages) if with_earlier else NOTHING_CARRIED
-    folded = {record.summary.uuid: record.carried for record in messages.log() if isinstance(record, Fold)}
+    folded = {
+        _stand_in(record).uuid: record.carried for record in messages.log() if isinstance(record, Fold | Snip)
+    }
     parts = [
         before,
         *(folded.get(one.uuid) or Carried(words=(users_words(one),)) for one in gone),

@@ -1,5 +1,6 @@
 """Stage 2: rounds that later ones repeat go, whole. A round is a reply with its results; one that only looked something up, and was
-later looked up again in the same way, holds nothing that the view does not hold in a newer form.
+later looked up again in the same way, holds nothing that the view does not hold in a newer form. So do rounds that the model
+itself has asked to have hidden (`asked_rounds.py`).
 
 The user's words, replies that say something, errors and the newest two rounds stay.
 """
@@ -7,15 +8,22 @@ The user's words, replies that say something, errors and the newest two rounds s
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import msgspec
-
 from ostinato.codec import encode
-from ostinato.context.exchanges import exchanges, shown_call
+from ostinato.context.asked_rounds import AskedRounds
+from ostinato.context.exchanges import exchanges
+from ostinato.context.rounds import (
+    KEPT_ROUNDS,
+    Round,
+    joined,
+    messages_tokens,
+    named_calls,
+    rounds_of,
+    wanted_back,
+)
 from ostinato.context_pass import PassFacts
-from ostinato.history import History, undone_edits
-from ostinato.messages import AssistantMessage, Message, ToolUse, UserMessage, meta_prompt
-from ostinato.normalise.rendering import rendered_user_blocks
-from ostinato.normalise.token_estimate import blocks_tokens
+from ostinato.hideable_rounds import HideableRounds
+from ostinato.history import History
+from ostinato.messages import AssistantMessage, Message, ToolUse, meta_prompt
 from ostinato.records import AnyEdit, Record, ReplaceResult, Snip
 from ostinato.window_limits import effective_window_tokens
 
@@ -26,19 +34,23 @@ MIN_FREED_TOKENS: Final = 30_000
 MIN_FREED_SHARE: Final = 0.2
 """Of what the window holds beside the reply, where that is less."""
 
-KEPT_ROUNDS: Final = 2
 LOOKING: Final = frozenset({"Read", "Grep", "Glob"})
-MAX_NAMED: Final = 20
 
 MARKER: Final = "[{count} earlier rounds were left out here: what they looked up was looked up again later. They were: {calls}]"
 
 
-class _Round(msgspec.Struct, frozen=True):
-    """A reply at `start` and its results up to `end` (both included)."""
+class SnipStage:
+    """`hideable`: how the model asks for rounds to be hidden; None where it cannot."""
 
-    start: int
-    end: int
-    calls: tuple[ToolUse, ...]
+    def __init__(self, new_uuid: Callable[[], str], hideable: HideableRounds | None = None) -> None:
+        self._redundant = RedundantRounds(new_uuid)
+        self._asked = None if hideable is None else AskedRounds(new_uuid, hideable)
+
+    async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
+        if self._asked is None:
+            return await self._redundant(messages, facts)
+        edits = await self._asked(messages, facts)
+        return (*edits, *await self._redundant(messages.extend(edits), facts))
 
 
 class RedundantRounds:
@@ -56,19 +68,17 @@ class RedundantRounds:
             return ()
         view = messages.view()
         log = messages.log()
-        wanted_back = _wanted_back(view, log)
+        stays = wanted_back(view, log)
         rounds = _redundant(view, _replaced(log))
-        spans = _joined([one for one in rounds if one.start not in wanted_back])
+        spans = joined([one for one in rounds if one.start not in stays])
         edits = [self._snip(view, span) for span in spans]
-        freed = sum(_tokens(view[span[0].start : span[-1].end + 1]) for span in spans)
-        freed -= sum(_tokens((edit.marker,)) for edit in edits)
+        freed = sum(messages_tokens(view[span[0].start : span[-1].end + 1]) for span in spans)
+        freed -= sum(messages_tokens((edit.marker,)) for edit in edits)
         self._not_before_tokens = facts.used_tokens + max(0, least - freed)
         return edits if freed >= least else ()
 
-    def _snip(self, view: Sequence[Message], span: Sequence[_Round]) -> Snip:
-        names = [shown_call(call) for one in span for call in one.calls]
-        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        text = MARKER.format(count=len(span), calls="; ".join(names[:MAX_NAMED]) + more)
+    def _snip(self, view: Sequence[Message], span: Sequence[Round]) -> Snip:
+        text = MARKER.format(count=len(span), calls=named_calls(span))
         marker = meta_prompt(self._new_uuid(), text, origin="snip")
         return Snip(self._new_uuid(), view[span[0].start].uuid, view[span[-1].end].uuid, marker)
 
@@ -78,25 +88,12 @@ def _replaced(log: Sequence[Record]) -> frozenset[str]:
     return frozenset(edit.tool_use_id for edit in log if isinstance(edit, ReplaceResult))
 
 
-def _wanted_back(view: Sequence[Message], log: Sequence[Record]) -> frozenset[int]:
-    """Places of what the user has brought back: it is not hidden again."""
-    undone = undone_edits(log)
-    snips = [edit for edit in log if isinstance(edit, Snip) and edit.edit_id in undone]
-    places = {message.uuid: place for place, message in enumerate(view)} if snips else {}
-    return frozenset(
-        place
-        for snip in snips
-        if snip.first in places and snip.last in places
-        for place in range(places[snip.first], places[snip.last] + 1)
-    )
-
-
-def _redundant(view: Sequence[Message], replaced: frozenset[str]) -> list[_Round]:
+def _redundant(view: Sequence[Message], replaced: frozenset[str]) -> list[Round]:
     """Rounds of looking whose every call comes again later, answered in full and without an error."""
-    rounds = _rounds(view)
+    rounds = rounds_of(view)
     later: set[bytes] = set()
     good = {one.call.id for one in exchanges(view) if not one.result.is_error} - replaced
-    found: list[_Round] = []
+    found: list[Round] = []
     for place in range(len(rounds) - 1, -1, -1):
         one = rounds[place]
         keys = [_key(call) for call in one.calls]
@@ -107,22 +104,6 @@ def _redundant(view: Sequence[Message], replaced: frozenset[str]) -> list[_Round
     return found[::-1]
 
 
-def _rounds(view: Sequence[Message]) -> list[_Round]:
-    """Replies that call tools, each directly followed by all of their results."""
-    rounds: list[_Round] = []
-    for start, message in enumerate(view[:-1]):
-        if isinstance(message, AssistantMessage) and message.tool_uses:
-            answer = view[start + 1]
-            answered = {one.call.id for one in exchanges((message, answer))}
-            if answered == {call.id for call in message.tool_uses} and _is_only_results(answer):
-                rounds.append(_Round(start, start + 1, message.tool_uses))
-    return rounds
-
-
-def _is_only_results(message: Message) -> bool:
-    return isinstance(message, UserMessage) and message.origin == "tool_result"
-
-
 def _says_something(message: Message) -> bool:
     if not isinstance(message, AssistantMessage):
         return True
@@ -131,23 +112,3 @@ def _says_something(message: Message) -> bool:
 
 def _key(call: ToolUse) -> bytes:
     return encode([call.name, sorted(call.input.items())])
-
-
-def _joined(rounds: Sequence[_Round]) -> list[list[_Round]]:
-    """Rounds that follow one another directly, as one span each."""
-    spans: list[list[_Round]] = []
-    for one in rounds:
-        if spans and spans[-1][-1].end + 1 == one.start:
-            spans[-1].append(one)
-        else:
-            spans.append([one])
-    return spans
-
-
-def _tokens(messages: Sequence[Message]) -> int:
-    return sum(
-        blocks_tokens(
-            message.content if isinstance(message, AssistantMessage) else rendered_user_blocks(message)
-        )
-        for message in messages
-    )

@@ -49,6 +49,7 @@ from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
 from ostinato.engine.web_access import PublicWeb, search_of
 from ostinato.errors import ConfigurationError, UsageError
+from ostinato.hideable_rounds import HideableRounds
 from ostinato.home_folder import expand_home
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
@@ -247,10 +248,12 @@ class _Maker:
 
     async def parts(self, place: Place, chosen: ChosenModel) -> Parts:
         check_prices(self._budget.limits, chosen.facts)
-        around = await self._surroundings(place, chosen.facts)
-        offered = self._offered(place, chosen)
+        hideable = HideableRounds() if self._options.config.snip_tool and self._options.config.snip else None
+        around = await self._surroundings(place, chosen.facts, hideable)
+        offered = self._offered(place, chosen, hideable)
         self._instructions = around.instructions
-        shortening, pipeline = Shortening(self._ids.uuid), self._pipeline(place, offered.tools)
+        shortening = Shortening(self._ids.uuid)
+        pipeline = self._pipeline(place, offered.tools, hideable)
         deps = Deps(
             chosen.model.stream,
             self._gate,
@@ -276,12 +279,14 @@ class _Maker:
         )
         return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)
 
-    def _offered(self, place: Place, chosen: ChosenModel) -> Offered:
+    def _offered(self, place: Place, chosen: ChosenModel, hideable: HideableRounds | None) -> Offered:
         options, rules = self._options, self._ground.effect.rules
-        equipment = Equipment(place.todos, options.ask_user, self._web, self._search)
+        equipment = Equipment(place.todos, options.ask_user, self._web, self._search, hideable)
         return offered_tools(options, rules, chosen.facts, equipment, place.found_tools)
 
-    def _pipeline(self, place: Place, tools: tuple[Tool, ...]) -> ContextPipeline:
+    def _pipeline(
+        self, place: Place, tools: tuple[Tool, ...], hideable: HideableRounds | None
+    ) -> ContextPipeline:
         sources = ContextSources(
             place.workspace,
             place.files,
@@ -292,6 +297,7 @@ class _Maker:
             whole_path=place.journal.path,
             auto_compact=self._options.config.auto_compact,
             collapse=self._options.config.collapse,
+            hideable=hideable,
             snip=self._options.config.snip,
             microcompact=self._options.config.microcompact,
         )
@@ -315,7 +321,9 @@ class _Maker:
         await self._chain.aclose()
         await self._small.aclose()
 
-    async def _surroundings(self, place: Place, facts: ModelFacts) -> Surroundings:
+    async def _surroundings(
+        self, place: Place, facts: ModelFacts, hideable: HideableRounds | None
+    ) -> Surroundings:
         sources = Sources(
             place.workspace,
             place.files,
@@ -325,6 +333,7 @@ class _Maker:
             home=self._ground.home,
             data_root=self._ground.data_root,
             todos=place.todos,
+            hideable=hideable,
         )
         return await surroundings_of(sources, facts, with_instructions=self._options.instructions)
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ostinato.context_pass import PassFacts
 from ostinato.engine.seen_files import SeenFiles
+from ostinato.hideable_rounds import HideableRounds
 from ostinato.history import History
 from ostinato.messages import Message
 from ostinato.ports import Clock, Ids, ModelFacts, Workspace
@@ -37,6 +38,7 @@ class ContextSources(msgspec.Struct, frozen=True):
     whole_path: Path | None
     auto_compact: bool
     collapse: bool = False
+    hideable: HideableRounds | None = None
     snip: bool = True
     microcompact: bool = True
 
@@ -81,7 +83,7 @@ def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
     from ostinato.context.microcompact import Microcompact  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.pipeline import Pipeline, StageName  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.reactive import ReactiveCompaction  # ruff: ignore[import-outside-top-level] - as above
-    from ostinato.context.snip import RedundantRounds  # ruff: ignore[import-outside-top-level] - as above
+    from ostinato.context.snip import SnipStage  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.stage import Stage  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.tool_result_budget import ToolResultBudget  # ruff: ignore[import-outside-top-level] - as above
 
@@ -97,7 +99,7 @@ def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
         ),
     }
     if sources.snip:
-        stages["snip"] = RedundantRounds(new_uuid)
+        stages["snip"] = SnipStage(new_uuid, sources.hideable)
     if sources.microcompact:
         stages["microcompact"] = Microcompact(new_uuid)
     if collapse is not None:

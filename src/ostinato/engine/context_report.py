@@ -135,7 +135,7 @@ def _told(edit: AnyEdit, before: History) -> tuple[str, str]:
             where = f", whole in {edit.stored_as}" if edit.stored_as else ""
             return "result", (shown_call(called) if called else edit.tool_use_id) + where
         case Snip():
-            return "rounds hidden", "looked up again later"
+            return "rounds hidden", "the model asked for it" if edit.is_asked else "looked up again later"
         case Fold():
             return "part in short", _beginning(edit.summary)
         case Boundary():

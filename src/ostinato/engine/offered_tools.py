@@ -13,6 +13,7 @@ from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools
 from ostinato.engine.gate import is_read_only_shell
 from ostinato.engine.options import Options
 from ostinato.errors import UsageError
+from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
 from ostinato.invariants import tool_problems
 from ostinato.permissions.rules import Rule
 from ostinato.ports import ModelFacts
@@ -22,6 +23,7 @@ from ostinato.tools.equipment import Equipment
 
 BUILTIN_NAMES: Final = frozenset({
     SEARCH_TOOL,
+    SNIP_TOOL,
     *(
         tool.name
         for tool in builtin_tools(is_read_only_command=lambda _command: False, equipment=Equipment())

@@ -18,6 +18,7 @@ from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInst
 from ostinato.attachments.todo_reminder import TodoReminder
 from ostinato.engine.prompt import user_context
 from ostinato.engine.seen_files import SeenFiles
+from ostinato.hideable_rounds import HideableRounds
 from ostinato.journal.places import project_folder
 from ostinato.loop.deps import Collect, Found, Prefetch, ResolveMentions, no_attachments
 from ostinato.messages import Message
@@ -52,6 +53,7 @@ class Sources(msgspec.Struct, frozen=True):
     home: Path | None
     data_root: Path | None
     todos: TodoList = msgspec.field(default_factory=TodoList)
+    hideable: HideableRounds | None = None
 
 
 async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructions: bool) -> Surroundings:
@@ -122,6 +124,11 @@ def _collectors(
             NamedCollector("todos", todos, todos.at_once),
             NamedCollector("date", day, day.at_once),
         ]
+        if sources.hideable is not None:
+            from ostinato.attachments.snip_offer import SnipOffer  # ruff: ignore[import-outside-top-level] - only where it is wanted
+
+            offer = SnipOffer(sources.hideable, sources.ids)
+            named.append(NamedCollector("snip", offer, offer.at_once))
         return CollectTogether(named, sources.clock)
 
     def collect(view: Sequence[Message]) -> Found:

@@ -35,10 +35,19 @@ def builtin_tools(
 def _of_a_talk(equipment: Equipment) -> tuple[Tool, ...]:
     return (
         _questions(equipment),
+        *_snip(equipment),
         todo_write_tool(equipment.todos),
         web_fetch_tool(equipment.web),
         _search(equipment),
     )
+
+
+def _snip(equipment: Equipment) -> tuple[Tool, ...]:
+    if equipment.hideable is None:
+        return ()
+    from ostinato.tools.snip import snip_tool  # ruff: ignore[import-outside-top-level] - only where it is wanted
+
+    return (snip_tool(equipment.hideable),)
 
 
 def _questions(equipment: Equipment) -> Tool:
