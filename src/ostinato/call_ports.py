@@ -5,7 +5,7 @@ They stand apart from `ports.py` because a tool's own context names them; others
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Required, TypedDict, Unpack
 
 import msgspec
 
@@ -56,6 +56,26 @@ class Background(Protocol):
     async def aclose(self) -> None:
         """End all of them, and whatever other commands of the conversation have left running."""
         ...
+
+
+class RunOptions(TypedDict, total=False):
+    """What may be said of any child. `on_output` gets new output as it comes, the newest of it."""
+
+    timeout_s: Required[float]
+    max_output_bytes: int
+    on_output: Callable[[str], None] | None
+
+
+class ProgramOptions(RunOptions, total=False):
+    """`separate_stderr`: it is not mixed into the output."""
+
+    separate_stderr: bool
+
+
+class ShellOptions(RunOptions, total=False):
+    """`moves_as`: the id of the call whose command goes on in the background at its timeout, instead of being ended."""
+
+    moves_as: str | None
 
 
 class Workspace(Protocol):
@@ -115,26 +135,11 @@ class Workspace(Protocol):
         """
         ...
 
-    async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        separate_stderr: bool = False,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
+    async def run(self, argv: Sequence[str], **options: Unpack[ProgramOptions]) -> ProcessResult:
         """A child in `cwd` with its whole tree; ended on timeout and on cancellation."""
         ...
 
-    async def run_shell(
-        self,
-        command: str,
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
+    async def run_shell(self, command: str, **options: Unpack[ShellOptions]) -> ProcessResult:
         """The same for a line of bash, in `shell_folder`."""
         ...
 

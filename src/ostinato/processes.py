@@ -5,26 +5,6 @@ from typing import Literal
 
 import msgspec
 
-
-class ProcessResult(msgspec.Struct, frozen=True):
-    """A child that is gone, its tree with it if we ended it.
-
-    `exit_code` is None when we killed it. `output` is head and tail of what it wrote with a marked gap; `stderr` is
-    filled only when asked for apart. `spill_path` keeps the whole output when it was cut, or its first `spilled_bytes`. Durations are in seconds of a
-    monotonic clock. `folder_note` says, of a shell, what became of the folder in which commands start.
-    """
-
-    exit_code: int | None
-    output: str
-    stderr: str
-    total_bytes: int
-    spill_path: Path | None
-    timed_out: bool
-    duration_s: float
-    folder_note: str = ""
-    spilled_bytes: int = 0
-
-
 BackgroundState = Literal["running", "exited", "stopped"]
 
 
@@ -42,6 +22,26 @@ class BackgroundFacts(msgspec.Struct, frozen=True):
     output_path: Path | None
     duration_s: float
     is_end_known: bool = False
+
+
+class ProcessResult(msgspec.Struct, frozen=True):
+    """A child that is gone, its tree with it if we ended it; with `moved` it goes on in the background, and this is how far it was.
+
+    `exit_code` is None when we killed it. `output` is head and tail of what it wrote with a marked gap; `stderr` is
+    filled only when asked for apart. `spill_path` keeps the whole output when it was cut, or its first `spilled_bytes`. Durations are in seconds of a
+    monotonic clock. `folder_note` says, of a shell, what became of the folder in which commands start.
+    """
+
+    exit_code: int | None
+    output: str
+    stderr: str
+    total_bytes: int
+    spill_path: Path | None
+    timed_out: bool
+    duration_s: float
+    folder_note: str = ""
+    spilled_bytes: int = 0
+    moved: BackgroundFacts | None = None
 
 
 class BackgroundOutput(msgspec.Struct, frozen=True):

@@ -79,6 +79,20 @@ async def test_what_runs_as_the_view_shows_is_no_news(tmp_path: Path):
     assert await Scene(tmp_path, RUNS).keys(started()) == []
 
 
+def moved() -> list[Message]:
+    """At its timeout."""
+    call = ToolUse("c1", "Bash", {"command": "npm start"})
+    return [
+        AssistantMessage("a", "r", "m", (call,), ("a",)),
+        tool_result_message("u", ToolResult("c1", f"[goes on in the background as {ID}]")),
+    ]
+
+
+async def test_what_was_moved_into_the_background_counts_as_started(tmp_path: Path):
+    assert await Scene(tmp_path, RUNS).keys(moved()) == []
+    assert await Scene(tmp_path).keys(moved()) == [ID]
+
+
 async def test_an_end_is_told_once_and_what_it_was_is_in_it(tmp_path: Path):
     scene = Scene(tmp_path, ENDED)
     told = list(await scene.collect(started()))

@@ -76,10 +76,16 @@ def _started(view: Sequence[Message]) -> set[str]:
         if isinstance(message, AssistantMessage):
             wanted |= {call.id for call in message.tool_uses if call.input.get("run_in_background") is True}
         elif isinstance(message, UserMessage):
-            refused |= {
-                one.tool_use_id for one in message.content if isinstance(one, ToolResult) and one.is_error
-            }
+            results = [one for one in message.content if isinstance(one, ToolResult)]
+            refused |= {one.tool_use_id for one in results if one.is_error}
+            # One that was moved at its timeout: its result names it.
+            wanted |= {one.tool_use_id for one in results if _names_its_task(one)}
     return {background_task_id(call_id) for call_id in wanted - refused}
+
+
+def _names_its_task(result: ToolResult) -> bool:
+    text = result.content
+    return isinstance(text, str) and "bash_" in text and background_task_id(result.tool_use_id) in text
 
 
 def _named(facts: BackgroundFacts) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools, FoundTools, deferred
 from ostinato.engine.gate import is_read_only_shell
+from ostinato.engine.moved_commands import moving
 from ostinato.engine.options import Options
 from ostinato.errors import UsageError
 from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
@@ -43,12 +44,12 @@ def offered_tools(
     options: Options, rules: tuple[Rule, ...], facts: ModelFacts, equipment: Equipment, found: FoundTools
 ) -> Offered:
     """The built-in ones in their order, then the caller's. Raises UsageError for a caller's tool that no provider would take."""
-    first = _first(options, facts, equipment)
+    hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
+    first = _first(options, facts, equipment, frozenset(hidden))
     tools = (*first, *options.extra_tools)
     wrong = tool_problems(tools)
     if wrong:
         raise UsageError(wrong[0], hint="give each tool a legal name of its own and a schema of an object")
-    hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
     if "Bash" in hidden or (options.tools is None and find_tool(first, "Bash") is None):
         hidden |= OF_BACKGROUND
     shown = tuple(tool for tool in tools if hidden.isdisjoint({tool.name, *tool.aliases}))
@@ -58,10 +59,16 @@ def offered_tools(
     return _with_search(shown, later, found, off)
 
 
-def _first(options: Options, facts: ModelFacts, equipment: Equipment) -> Sequence[Tool]:
+def _first(
+    options: Options, facts: ModelFacts, equipment: Equipment, hidden: frozenset[str]
+) -> Sequence[Tool]:
     if options.tools is not None:
         return options.tools
-    offered = builtin_tools(is_read_only_command=is_read_only_shell, equipment=equipment)
+    offered = builtin_tools(
+        is_read_only_command=is_read_only_shell,
+        equipment=equipment,
+        may_move=moving(options, facts, hidden),
+    )
     return [tool for tool in offered if tool.name in facts.tool_names] if facts.tool_names else offered
 
 

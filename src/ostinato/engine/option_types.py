@@ -147,6 +147,7 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
         "an address with `{query}` in it, a function, or None",
     ),
     "web_search_headers": (_is_environment, "a dict from texts to texts"),
+    "background_on_timeout": _SWITCH,
     "model_overrides": _MAPPING,
     "models": (_is_mapping, "a dict from names to dicts"),
     "on_notice": (callable, "a function that takes a sentence"),

@@ -98,6 +98,7 @@ class Options(msgspec.Struct, frozen=True):
     `ask_user` puts the model's questions to a person (`ostinato.user_questions`); without it they are declined.
     `small_model` answers what tools ask beside the conversation (WebFetch's `prompt`); without one they do without.
     `web_private_hosts` names places that WebFetch may read although they are not public (`localhost:8000`, `10.0.0.0/8`).
+    `background_on_timeout`: a command of the model whose time is over goes on in the background (docs/processes.md).
     `web_search` is the address of a search service with `{query}` in it (`web_search_headers` go with it), or a function.
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
     models over the network; environment variables win over them (docs/providers.md). `on_notice` gets sentences
@@ -145,6 +146,7 @@ class Options(msgspec.Struct, frozen=True):
     web_private_hosts: Sequence[str] = ()
     web_search: str | SearchWeb | None = None
     web_search_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    background_on_timeout: bool = True
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     deadlines: Deadlines = DEFAULT_DEADLINES
@@ -195,6 +197,7 @@ class QueryOptions(TypedDict, total=False):
     web_private_hosts: Sequence[str]
     web_search: str | SearchWeb | None
     web_search_headers: Mapping[str, str]
+    background_on_timeout: bool
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
     deadlines: Deadlines

@@ -4,9 +4,11 @@ holds the call to the paths that were judged.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Unpack
 
 import msgspec
 
+from ostinato.call_ports import ProgramOptions, ShellOptions
 from ostinato.errors import UsageError
 from ostinato.ports import Background, Workspace
 from ostinato.processes import ProcessResult
@@ -79,31 +81,8 @@ class IntendingWorkspace(msgspec.Struct, frozen=True):
                 f"`{path}` is not where the path led when the call was judged", hint="make the call again"
             )
 
-    async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        separate_stderr: bool = False,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
-        return await self.workspace.run(
-            argv,
-            timeout_s=timeout_s,
-            max_output_bytes=max_output_bytes,
-            separate_stderr=separate_stderr,
-            on_output=on_output,
-        )
+    async def run(self, argv: Sequence[str], **options: Unpack[ProgramOptions]) -> ProcessResult:
+        return await self.workspace.run(argv, **options)
 
-    async def run_shell(
-        self,
-        command: str,
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
-        return await self.workspace.run_shell(
-            command, timeout_s=timeout_s, max_output_bytes=max_output_bytes, on_output=on_output
-        )
+    async def run_shell(self, command: str, **options: Unpack[ShellOptions]) -> ProcessResult:
+        return await self.workspace.run_shell(command, **options)

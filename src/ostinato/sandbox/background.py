@@ -15,8 +15,10 @@ import anyio.lowlevel
 from ostinato.errors import UsageError
 from ostinato.processes import BackgroundFacts, BackgroundOutput, background_task_id
 from ostinato.sandbox.background_process import BackgroundProcess
+from ostinato.sandbox.output import Begun
+from ostinato.sandbox.output_log import OutputLog
 from ostinato.sandbox.run_group import RunGroup
-from ostinato.sandbox.start import start_child
+from ostinato.sandbox.start import Child, start_child
 
 MAX_RUNNING: Final = 16
 MAX_REMEMBERED: Final = 64
@@ -49,6 +51,22 @@ class BackgroundProcesses:
         self._is_closed = False
 
     def start(self, command: str, *, folder: Path, call_id: str) -> BackgroundFacts:
+        task_id = self._free_id(call_id)
+        child = start_child(("bash", "-c", command), cwd=folder, env=self._env, group=self.group)
+        log = OutputLog.in_folder(self._spill_dir)
+        return self._follow(BackgroundProcess(task_id, command, child, log, self._teller()))
+
+    def take_over(
+        self, command: str, child: Child, take_output: Callable[[], Begun], *, call_id: str, started_s: float
+    ) -> BackgroundFacts:
+        """A command of the group that was waited for until now. Raises UsageError, with nothing changed, when too many run already."""
+        task_id = self._free_id(call_id)
+        log = OutputLog(take_output())
+        return self._follow(
+            BackgroundProcess(task_id, command, child, log, self._teller(), started_s=started_s)
+        )
+
+    def _free_id(self, call_id: str) -> str:
         if self._is_closed:
             raise UsageError("the conversation has ended: nothing more is started in the background")
         running = [task_id for task_id, one in self._by_id.items() if one.state == "running"]
@@ -60,9 +78,10 @@ class BackgroundProcesses:
         task_id = background_task_id(call_id)
         if task_id in self._by_id:
             raise UsageError(f"there is a background command `{task_id}` already", hint="call again")
-        child = start_child(("bash", "-c", command), cwd=folder, env=self._env, group=self.group)
-        process = BackgroundProcess(task_id, command, child, self._spill_dir, self._teller())
-        self._by_id[task_id] = process
+        return task_id
+
+    def _follow(self, process: BackgroundProcess) -> BackgroundFacts:
+        self._by_id[process.task_id] = process
         self._forget_oldest()
         process.follow()
         return process.facts()

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Final
 
@@ -30,15 +29,20 @@ LOOK_MS: Final = 50
 
 
 class BackgroundProcess:
-    """Mutable on purpose: its thread writes, the conversation reads. `is_stopped`: its end, when it comes, was wanted."""
+    """Mutable on purpose: its thread writes, the conversation reads. `is_stopped`: its end, when it comes, was wanted.
+
+    A `child` without pipes has closed its output. What the `log` holds already was shown. `started_s` is the monotonic clock's.
+    """
 
     def __init__(
         self,
         task_id: str,
         command: str,
         child: Child,
-        spill_dir: Path | None,
+        log: OutputLog,
         on_end: Callable[[BackgroundFacts], None] | None = None,
+        *,
+        started_s: float | None = None,
     ) -> None:
         self.task_id = task_id
         self.command = command
@@ -47,14 +51,14 @@ class BackgroundProcess:
         self.is_end_known = False
         self._on_end = on_end
         self._process = child.process
-        self._pipe = child.pipes[0]
+        self._pipe = child.pipes[0] if child.pipes else -1
         self._tree = child.tree
-        self._log = OutputLog(spill_dir)
+        self._log = log
         self._lock = threading.Lock()
-        self._cursor = 0
-        self._is_silent = False
+        self._cursor = log.total_bytes
+        self._is_silent = not child.pipes
         self._exit_code: int | None = None
-        self._started_s = time.monotonic()
+        self._started_s = time.monotonic() if started_s is None else started_s
         self._ended_s: float | None = None
         self._thread = threading.Thread(target=self._follow, daemon=True, name=f"ostinato-{task_id}")
 
@@ -128,7 +132,8 @@ class BackgroundProcess:
     def _hear_until_exit(self) -> None:
         exit_descriptor = self._pinned()
         poll = select.poll()
-        poll.register(self._pipe, select.POLLIN)
+        if not self._is_silent:
+            poll.register(self._pipe, select.POLLIN)
         if exit_descriptor is not None:
             poll.register(exit_descriptor, select.POLLIN)
         try:

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from ostinato.sandbox.terminal_fold import TerminalFold
 
 MAX_SPILL_BYTES: Final = 256 * 1024 * 1024
@@ -19,6 +21,17 @@ MARK_BYTES: Final = 64
 
 MAX_PROGRESS_BYTES: Final = 4096
 """Live progress shows at most this much of the newest output at a time."""
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """Output that somebody else goes on with: `total_bytes` have come, of which `recent` are the last, without a gap; what lies
+    before them is in the `spill`, if there is one. `fold` holds what is not a whole line yet.
+    """
+
+    recent: bytes
+    total_bytes: int
+    spill: "SpillFile | None"
+    fold: TerminalFold
 
 
 class OutputWindow:
@@ -35,6 +48,7 @@ class OutputWindow:
         self._head = bytearray()
         self._tail = bytearray()
         self._spill = spill
+        self._unfinished = ""
         self.total_bytes = 0
 
     @property
@@ -48,6 +62,14 @@ class OutputWindow:
         """Nothing more will come."""
         if self._fold is not None:
             self._take(self._fold.end())
+
+    def handed_on(self) -> Begun:
+        """For who takes the rest; nothing more comes here."""
+        recent = bytes(self._tail if self.is_truncated else self._head + self._tail)
+        self._unfinished = "" if self._fold is None else self._fold.unfinished.decode("utf-8", "replace")
+        if self._spill is not None and not self.is_truncated:
+            self._spill.write(recent)
+        return Begun(recent, self.total_bytes, self._spill, self._fold or TerminalFold())
 
     def _take(self, chunk: bytes) -> None:
         fits_before = not self.is_truncated
@@ -67,7 +89,10 @@ class OutputWindow:
             del self._tail[: -self._tail_capacity]
 
     def text(self) -> str:
-        """All of it, or head, mark and tail."""
+        """All of it, or head, mark and tail. What was handed on ends with how its last line looked then."""
+        return self._kept_text() + self._unfinished
+
+    def _kept_text(self) -> str:
         if not self.is_truncated:
             return bytes(self._head + self._tail).decode("utf-8", "replace")
         head, head_bytes = _decode_head(bytes(self._head[: max(0, self._head_capacity - MARK_BYTES // 2)]))
@@ -91,7 +116,7 @@ class SpillFile:
         self.kept_bytes = 0
 
     def write(self, data: bytes) -> None:
-        if self._left <= 0:
+        if self._left <= 0 or not data:
             return
         view = memoryview(data)[: self._left]
         self._left -= len(view)

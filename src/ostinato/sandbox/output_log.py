@@ -6,11 +6,11 @@ Promise: memory and disk stay bounded whatever comes, what was not kept is count
 import re
 import threading
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
-from ostinato.sandbox.output import SpillFile
+from ostinato.sandbox.output import Begun, SpillFile
 from ostinato.sandbox.terminal_fold import TerminalFold
 
 TAIL_BYTES: Final = 64 * 1024
@@ -38,13 +38,18 @@ class Slice(msgspec.Struct, frozen=True):
 class OutputLog:
     """One thread feeds, others read. Offsets are in bytes of the whole output."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._file = None if folder is None else SpillFile(folder)
-        self._tail = bytearray()
-        self._capacity = TAIL_WITHOUT_FILE_BYTES if folder is None else TAIL_BYTES
+    def __init__(self, begun: Begun) -> None:
+        self._file = begun.spill
+        self._tail = bytearray(begun.recent)
+        self._capacity = TAIL_WITHOUT_FILE_BYTES if begun.spill is None else TAIL_BYTES
         self._lock = threading.Lock()
-        self._fold = TerminalFold()
-        self.total_bytes = 0
+        self._fold = begun.fold
+        self.total_bytes = begun.total_bytes
+
+    @classmethod
+    def in_folder(cls, folder: Path | None) -> Self:
+        """Of an output that has not begun; without a folder only the newest of it is kept."""
+        return cls(Begun(b"", 0, None if folder is None else SpillFile(folder), TerminalFold()))
 
     @property
     def path(self) -> Path | None:

@@ -2,7 +2,7 @@
 
 The end of a run is the exit of the child, never the end of its output: a grandchild may hold the pipe for ever.
 Whatever ends a run early (timeout, cancellation of either kind, an error, interpreter exit) kills the whole tree
-synchronously; `process_tree` says how it is found.
+synchronously; `process_tree` says how it is found. Only at a timeout somebody may take the child over, alive.
 """
 
 import atexit
@@ -18,17 +18,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from signal import SIGTERM
-from typing import Final
+from typing import Final, Literal
 
 import anyio
 from msgspec.structs import replace
 
-from ostinato.processes import ProcessResult
+from ostinato.processes import BackgroundFacts, ProcessResult
 from ostinato.sandbox.exit_watch import watch_exit
-from ostinato.sandbox.output import OutputWindow, RecentText, SpillFile
+from ostinato.sandbox.output import Begun, OutputWindow, RecentText, SpillFile
 from ostinato.sandbox.process_tree import ProcessTree
 from ostinato.sandbox.run_group import RunGroup
-from ostinato.sandbox.start import start_child
+from ostinato.sandbox.start import Child, start_child
 from ostinato.sandbox.terminal_fold import TerminalFold
 
 if sys.platform == "linux":
@@ -58,6 +58,10 @@ CHUNKS_A_WAKE: Final = 16
 MAX_LEFTOVER_BYTES: Final = 256 * 1024 * 1024
 """What processes left behind by a finished command may still write before they are killed."""
 
+TakeOver = Callable[[Child, Callable[[], Begun], float], BackgroundFacts | None]
+"""Goes on with a child whose time is over, given those of its pipes that are still open, how to take over its output, and when it was
+started (monotonic clock). None: it cannot, and has not touched the output."""
+
 
 async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of a caller; all have names
     argv: Sequence[str],
@@ -73,6 +77,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     group: RunGroup | None = None,
     pass_fds: Sequence[int] = (),
     folds: bool = False,
+    take_over: TakeOver | None = None,
 ) -> ProcessResult:
     """Run `argv` (no shell) in `cwd` with `env` and this run's token, and wait for its exit.
 
@@ -81,7 +86,8 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     Longer output also goes whole to a file in `spill_dir`, up to 256 MiB (with `separate_stderr` only standard
     output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
 
-    With `folds`, the output is what a terminal would show in the end, and sizes are of that.
+    With `folds`, the output is what a terminal would show in the end, and sizes are of that. With `take_over`, which gets the
+    child at `timeout_s`, it is also what that shows by then.
 
     `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation
     SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline; what has its output
@@ -97,35 +103,56 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
         argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group, pass_fds=pass_fds
     )
     run = _Run(child.process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
-    is_own_end = await _to_its_end(run, output, spill, until_s=started_s + timeout_s)
+
+    def offer() -> BackgroundFacts | None:
+        if take_over is None:
+            return None
+        return take_over(replace(child, pipes=run.open_pipes), output.handed_on, started_s)
+
+    end = await _to_its_end(run, output, spill, offer, until_s=started_s + timeout_s)
     return ProcessResult(
-        exit_code=child.process.returncode if is_own_end else None,
+        exit_code=child.process.returncode if end == "exited" else None,
         output=output.text(),
         stderr=stderr.text(),
         total_bytes=output.total_bytes + stderr.total_bytes,
         spill_path=spill.path if spill is not None else None,
-        timed_out=not is_own_end,
+        timed_out=end == "killed",
         duration_s=time.monotonic() - started_s,
         spilled_bytes=0 if spill is None else spill.kept_bytes,
+        moved=end if isinstance(end, BackgroundFacts) else None,
     )
 
 
-async def _to_its_end(run: "_Run", output: OutputWindow, spill: SpillFile | None, *, until_s: float) -> bool:
-    """Whether the end was the child's own, in time. However this is left, nothing runs that should not."""
+async def _to_its_end(
+    run: "_Run",
+    output: OutputWindow,
+    spill: SpillFile | None,
+    offer: Callable[[], BackgroundFacts | None],
+    *,
+    until_s: float,
+) -> Literal["exited", "killed"] | BackgroundFacts:
+    """The child's own end, in time; ours; or none, if it was taken over. However this is left, nothing runs that should not."""
     is_done = is_own_end = False
+    moved: BackgroundFacts | None = None
     try:
         with anyio.move_on_after(until_s - time.monotonic()):
             await run.until_exit()
             is_own_end = True
+        moved = None if is_own_end else offer()
+        if moved is not None:
+            return moved
         await (run.drain() if is_own_end else run.terminate())
         output.end()
         run.report(is_last=True)
         is_done = True
     finally:
-        run.close(leftovers_until_s=until_s if is_done and is_own_end else None)
-        if spill is not None:
-            spill.close() if is_done else spill.discard()
-    return is_own_end
+        if moved is not None:
+            run.let_go()
+        else:
+            run.close(leftovers_until_s=until_s if is_done and is_own_end else None)
+            if spill is not None:
+                spill.close() if is_done else spill.discard()
+    return "exited" if is_own_end else "killed"
 
 
 class _Run:
@@ -147,6 +174,10 @@ class _Run:
         self._reported_s = -math.inf
         self._watch = watch_exit(process, windows)
         self._at_exit = _kill_at_exit(tree)
+
+    @property
+    def open_pipes(self) -> tuple[int, ...]:
+        return tuple(self._windows)
 
     async def until_exit(self) -> None:
         while not self._watch.has_exited:
@@ -188,6 +219,11 @@ class _Run:
             _look_after(tuple(self._windows), self._tree, leftovers_until_s)
         else:
             _close(self._windows)
+
+    def let_go(self) -> None:
+        """Somebody else looks after the child and its pipes."""
+        atexit.unregister(self._at_exit)
+        self._watch.close()
 
     async def _step(self, up_to_s: float) -> None:
         is_text_waiting = any(recent.has_text for recent in self._recent.values())

@@ -8,21 +8,25 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
+from ostinato.call_ports import ProgramOptions, ShellOptions
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home, home_of
-from ostinato.processes import ProcessResult
+from ostinato.processes import BackgroundFacts, ProcessResult
 from ostinato.real_path import real_path
 from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.files import read_regular_file, replace_regular_file
-from ostinato.sandbox.process import run_process
+from ostinato.sandbox.output import Begun
+from ostinato.sandbox.process import TakeOver, run_process
 from ostinato.sandbox.run_group import RunGroup
 from ostinato.sandbox.shell_folder import ShellFolder, folder_report, may_change_folder
+from ostinato.sandbox.start import Child
 
 
 def _own_environment() -> dict[str, str]:
@@ -122,48 +126,31 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         )
 
     async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        separate_stderr: bool = False,
-        stdin: bytes | None = None,
-        on_output: Callable[[str], None] | None = None,
+        self, argv: Sequence[str], *, stdin: bytes | None = None, **options: Unpack[ProgramOptions]
     ) -> ProcessResult:
         """`run_process` in `cwd` with this workspace's environment."""
         return await run_process(
             argv,
             cwd=self.cwd,
             env=self.environment,
-            timeout_s=timeout_s,
-            max_output_bytes=max_output_bytes,
             spill_dir=self.spill_dir,
-            separate_stderr=separate_stderr,
             stdin=stdin,
-            on_output=on_output,
             group=self._group,
+            **options,
         )
 
-    async def run_shell(
-        self,
-        command: str,
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
-        """A line of bash in `shell_folder`, which it may change for the rounds to come."""
+    async def run_shell(self, command: str, **options: Unpack[ShellOptions]) -> ProcessResult:
+        """A line of bash in `shell_folder`, which it may change for the rounds to come (not once it was moved)."""
+        call_id = options.pop("moves_as", None)
         run = partial(
             run_process,
             cwd=self.shell_folder,
             env=self.environment,
-            timeout_s=timeout_s,
-            max_output_bytes=max_output_bytes,
             spill_dir=self.spill_dir,
-            on_output=on_output,
             group=self._group,
             folds=True,
+            take_over=self._mover(command, call_id),
+            **options,
         )
         if self.shell is None:
             return await run(("bash", "-c", command))
@@ -176,6 +163,19 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             folder = report.folder()
         moved = "" if folder is None else self.shell.ended_in(folder)
         return replace(result, folder_note="; ".join(filter(None, (news, moved))))
+
+    def _mover(self, command: str, call_id: str | None) -> TakeOver | None:
+        background = self.background
+        if background is None or call_id is None:
+            return None
+
+        def move(child: Child, take_output: Callable[[], Begun], started_s: float) -> BackgroundFacts | None:
+            try:
+                return background.take_over(command, child, take_output, call_id=call_id, started_s=started_s)
+            except UsageError:  # too many run already: then it ends at its deadline like any other
+                return None
+
+        return move
 
     @property
     def _group(self) -> RunGroup | None:

@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Unpack
 
 import anyio.lowlevel
 
-from ostinato.call_ports import Background
+from ostinato.call_ports import Background, ProgramOptions, ShellOptions
 from ostinato.errors import StaleFile, UsageError
 from ostinato.processes import ProcessResult
 
@@ -80,36 +81,19 @@ class FakeWorkspace:
         await anyio.lowlevel.checkpoint()
         return _replace(path, data, expected)
 
-    async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        separate_stderr: bool = False,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
-        del timeout_s, max_output_bytes, separate_stderr  # a played process has its result already
+    async def run(self, argv: Sequence[str], **options: Unpack[ProgramOptions]) -> ProcessResult:
+        """A played process has its result already: of the options only `on_output` counts."""
         self.commands.append(tuple(argv))
         await anyio.lowlevel.checkpoint()
         result = self._play(argv)
+        on_output = options.get("on_output")
         if on_output is not None and result.output:
             on_output(result.output)
         return result
 
-    async def run_shell(
-        self,
-        command: str,
-        *,
-        timeout_s: float,
-        max_output_bytes: int = 30_000,
-        on_output: Callable[[str], None] | None = None,
-    ) -> ProcessResult:
+    async def run_shell(self, command: str, **options: Unpack[ShellOptions]) -> ProcessResult:
         return await self.run(
-            ("bash", "-c", command),
-            timeout_s=timeout_s,
-            max_output_bytes=max_output_bytes,
-            on_output=on_output,
+            ("bash", "-c", command), timeout_s=options["timeout_s"], on_output=options.get("on_output")
         )
 
 

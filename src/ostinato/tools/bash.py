@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from ostinato.ports import Workspace
-from ostinato.processes import ProcessResult
-from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access, Tool, ToolContext, ToolOutcome
+from ostinato.processes import BackgroundFacts, ProcessResult
+from ostinato.tool import EXCLUSIVE, READS_ANYTHING, Access, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import bounded, valid_unicode
 from ostinato.tools.background_text import background_of
 from ostinato.tools.exit_codes import describe_exit, is_benign
@@ -42,10 +42,18 @@ MAX_OUTPUT_BYTES: Final = 30_000
 MAX_RESULT_CHARACTERS: Final = 32_000
 """The output and what is said about it."""
 
+HOW_IT_GOES_ON: Final = "TaskOutput reads what it prints, TaskStop stops it, and you are told when it ends. It ends with this conversation at the latest."
+
 SAYS_CD: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
 SAYS_WAIT: Final = re.compile(r"(?:^|[;&|(\s])(?:sleep|wait|inotifywait)(?:\s|$)")
 
 IsReadOnlyCommand = Callable[[str], bool]
+MayMove = Callable[[str], bool]
+"""Whether a command whose time is over may go on in the background."""
+
+
+def never_moves(_command: str) -> bool:
+    return False
 
 
 class BashInput(msgspec.Struct, frozen=True):
@@ -53,6 +61,13 @@ class BashInput(msgspec.Struct, frozen=True):
     timeout: int = DEFAULT_TIMEOUT_MS
     description: str = ""
     run_in_background: bool = False
+
+
+class _Call(msgspec.Struct, frozen=True):
+    may_move: MayMove
+
+    async def __call__(self, tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+        return await run_command(tool_input, context, may_move=self.may_move)
 
 
 class _ReadOnly(msgspec.Struct, frozen=True):
@@ -64,19 +79,21 @@ class _ReadOnly(msgspec.Struct, frozen=True):
         return self.is_read_only_command(str(tool_input["command"]))
 
     def access(self, tool_input: Mapping[str, Any], _workspace: Workspace) -> Access:
-        """A `cd` is exclusive too: the last one in the order of the calls is to count."""
-        is_free = self.of_input(tool_input) and not SAYS_CD.search(str(tool_input["command"]))
-        return NO_ACCESS if is_free else EXCLUSIVE
+        """What only looks may look at what another call writes, so it waits for that one; looks overlap. A `cd` is exclusive too:
+        the last one in the order of the calls is to count.
+        """
+        only_looks = self.of_input(tool_input) and not SAYS_CD.search(str(tool_input["command"]))
+        return READS_ANYTHING if only_looks else EXCLUSIVE
 
 
-def bash_tool(is_read_only: IsReadOnlyCommand) -> Tool:
-    """The Bash tool. `is_read_only` must say yes only to what is proven."""
+def bash_tool(is_read_only: IsReadOnlyCommand, may_move: MayMove = never_moves) -> Tool:
+    """The Bash tool. `is_read_only` must say yes only to what is proven; `may_move` only where the model can ask for the output."""
     read_only = _ReadOnly(is_read_only)
     return Tool(
         name="Bash",
         description=PROMPT,
         input_schema=SCHEMA,
-        call=run_command,
+        call=run_command if may_move is never_moves else _Call(may_move),
         access=read_only.access,
         is_read_only=read_only.of_input,
         waits=_waits,
@@ -91,17 +108,23 @@ def _waits(tool_input: Mapping[str, Any]) -> bool:
     return SAYS_WAIT.search(str(tool_input["command"])) is not None
 
 
-async def run_command(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-    """Run the command to its end or its deadline; cancellation ends its whole tree. Or let it run on beside the conversation."""
+async def run_command(
+    tool_input: Mapping[str, Any], context: ToolContext, *, may_move: MayMove = never_moves
+) -> ToolOutcome:
+    """Run the command to its end or its deadline; cancellation ends its whole tree. Or let it run on beside the conversation, from
+    its deadline on too where it `may_move`.
+    """
     request = msgspec.convert(dict(tool_input), BashInput)
     if request.run_in_background:
         return _started(request.command, context)
     timeout_ms = min(max(request.timeout, 1), MAX_TIMEOUT_MS)
+    command = valid_unicode(request.command)
     result = await context.workspace.run_shell(
-        valid_unicode(request.command),
+        command,
         timeout_s=timeout_ms / 1000,
         max_output_bytes=MAX_OUTPUT_BYTES,
         on_output=lambda text: context.progress(valid_unicode(text)),
+        moves_as=context.tool_use_id if may_move(command) else None,
     )
     return _outcome(request.command, timeout_ms, result)
 
@@ -112,21 +135,21 @@ def _started(command: str, context: ToolContext) -> ToolOutcome:
     facts = background_of(context).start(
         command, folder=context.workspace.shell_folder, call_id=context.tool_use_id
     )
-    text = (
-        f"[runs in the background as {facts.task_id}. TaskOutput reads what it prints, TaskStop stops it, and you are told "
-        "when it ends. It ends with this conversation at the latest.]"
+    return ToolOutcome(
+        f"[runs in the background as {facts.task_id}. {HOW_IT_GOES_ON}]", display=_display(facts)
     )
-    return ToolOutcome(text, display={"background_task_id": facts.task_id})
 
 
 def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcome:
-    is_failed = result.timed_out or not (result.exit_code == 0 or is_benign(command, result.exit_code))
+    is_failed = result.moved is None and _has_failed(command, result)
     notes: list[str] = []
     if result.timed_out:
         notes.append(f"[stopped: it ran longer than {timeout_ms} ms; this is the output so far]")
+    elif result.moved is not None:
+        notes.append(_moved_note(result.moved, timeout_ms))
     elif result.exit_code != 0:
         notes.append(f"[{describe_exit(command, result.exit_code)}]")
-    if result.total_bytes > MAX_OUTPUT_BYTES:
+    if _is_cut(result):
         notes.append(_size_note(result))
     if result.folder_note:
         notes.append(f"[{result.folder_note}]")
@@ -135,7 +158,29 @@ def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcom
         notes.append("[no output]")
     text = "\n".join(filter(None, (bounded(output, MAX_OUTPUT_BYTES), *notes)))
     return ToolOutcome(
-        bounded(valid_unicode(text), MAX_RESULT_CHARACTERS), is_error=is_failed, is_timed_out=result.timed_out
+        bounded(valid_unicode(text), MAX_RESULT_CHARACTERS),
+        is_error=is_failed,
+        is_timed_out=result.timed_out,
+        display=None if result.moved is None else _display(result.moved),
+    )
+
+
+def _has_failed(command: str, result: ProcessResult) -> bool:
+    return result.timed_out or not (result.exit_code == 0 or is_benign(command, result.exit_code))
+
+
+def _is_cut(result: ProcessResult) -> bool:
+    return result.total_bytes > MAX_OUTPUT_BYTES
+
+
+def _display(facts: BackgroundFacts) -> Mapping[str, Any]:
+    return {"background_task_id": facts.task_id}
+
+
+def _moved_note(facts: BackgroundFacts, timeout_ms: int) -> str:
+    return (
+        f"[it ran longer than {timeout_ms} ms and goes on in the background as {facts.task_id}; this is the output so far. "
+        f"{HOW_IT_GOES_ON}]"
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ostinato.tool import Tool
-from ostinato.tools.bash import IsReadOnlyCommand, bash_tool
+from ostinato.tools.bash import IsReadOnlyCommand, MayMove, bash_tool, never_moves
 from ostinato.tools.edit import edit_tool
 from ostinato.tools.equipment import Equipment
 from ostinato.tools.glob import glob_tool
@@ -23,12 +23,18 @@ OF_BACKGROUND: Final = frozenset({"TaskOutput", "TaskStop"})
 
 
 def builtin_tools(
-    *, is_read_only_command: IsReadOnlyCommand, equipment: Equipment | None = None
+    *,
+    is_read_only_command: IsReadOnlyCommand,
+    equipment: Equipment | None = None,
+    may_move: MayMove = never_moves,
 ) -> tuple[Tool, ...]:
     """All of them, sorted by name. `is_read_only_command` must say yes only to what is proven. Without `equipment` those that
-    need nothing but a folder.
+    need nothing but a folder. `may_move` says which commands go on in the background when their time is over.
     """
-    tools = (*_of_a_folder(is_read_only_command), *(() if equipment is None else _of_a_talk(equipment)))
+    tools = (
+        *_of_a_folder(is_read_only_command, may_move),
+        *(() if equipment is None else _of_a_talk(equipment)),
+    )
     return tuple(sorted(tools, key=lambda tool: tool.name))
 
 
@@ -66,9 +72,9 @@ def _search(equipment: Equipment) -> Tool:
     return web_search_tool(equipment.search)
 
 
-def _of_a_folder(is_read_only_command: IsReadOnlyCommand) -> tuple[Tool, ...]:
+def _of_a_folder(is_read_only_command: IsReadOnlyCommand, may_move: MayMove) -> tuple[Tool, ...]:
     return (
-        bash_tool(is_read_only_command),
+        bash_tool(is_read_only_command, may_move),
         edit_tool(),
         glob_tool(),
         grep_tool(),
