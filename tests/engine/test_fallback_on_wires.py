@@ -8,10 +8,11 @@ from typing import Any
 
 import anyio.lowlevel
 import pytest
+from tests.web.page_server import PageServer, answer
 
 import ostinato
 from ostinato.events import Event, Terminal
-from ostinato.testing import Reply, StrictServer, call, fake_tool, say, think
+from ostinato.testing import Reply, StrictServer, call, fake_tool, say, terminal, think
 from ostinato.testing.wire_turn import HttpError
 
 NAMES = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-5", "chat": "openai/gpt-4.1"}
@@ -113,6 +114,40 @@ async def test_a_fallback_model_on_the_same_server_gets_the_new_key_too(tmp_path
     ended = events[-1]
     assert isinstance(ended, Terminal)
     assert (ended.reason, len(server.requests)) == ("completed", 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "small"),
+    [
+        (NAMES["anthropic"], "anthropic/claude-haiku-4-5"),
+        (NAMES["openai"], "openai/gpt-5-mini"),
+        (NAMES["chat"], "openai/gpt-4.1-mini"),
+    ],
+)
+async def test_the_small_model_on_the_same_server_gets_the_new_key_too(tmp_path: Path, name: str, small: str):
+    async def newest() -> str:
+        await anyio.lowlevel.checkpoint()
+        return "new"
+
+    page = answer(200, b"<h1>Prices</h1><p>A pen is 2 EUR.</p>", content_type="text/html")
+    with PageServer({"/": [page]}) as pages:
+        looks = Reply(call("WebFetch", "t1", url=f"{pages.url}/", prompt="What does a pen cost?"))
+        turns = (looks, Reply(say("2 EUR")), Reply(say("done")))
+        with StrictServer(*turns, accepts_keys={"new"}) as server:
+            events = await events_of(
+                tmp_path,
+                server,
+                server,
+                model=name,
+                small_model=small,
+                tools=None,
+                web_private_hosts=[f"127.0.0.1:{pages.port}"],
+                refresh_api_key=newest,
+            )
+    assert terminal(events).reason == "completed"
+    main, little = name.split("/")[1], small.split("/")[1]
+    assert [request.body["model"] for request in server.requests] == [main, main, little, little, main]
+    assert "2 EUR" in str(server.requests[-1].body)
 
 
 async def test_a_host_that_fails_to_give_a_key_does_not_end_the_engine(tmp_path: Path):

@@ -179,7 +179,9 @@ class _Maker:
         self._chain = open_fallbacks(options, self._budget.limits, self.choose_model, first=ground.chosen)
         self._web = PublicWeb(options, ground.environment)
         self._search = search_of(options, ground.environment)
-        self._small = open_small_model(options, self._budget.limits, self.choose_model, ground.environment)
+        self._small = open_small_model(
+            options, self._budget.limits, self.choose_model, ground.environment, first=ground.chosen
+        )
         self._gate = Gate(
             Policy(options.permission_mode or "default", ground.effect.rules),
             options.can_use_tool,

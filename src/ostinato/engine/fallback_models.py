@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from ostinato.engine.budget import check_prices
-from ostinato.engine.fresh_key import key_refresher
+from ostinato.engine.fresh_key import other_key_refresher
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.options import MAX_FALLBACK_MODELS, Options
 from ostinato.engine.thinking import thinking_for
@@ -61,11 +61,8 @@ def open_fallbacks(
 
 
 def _substitute(chosen: ChosenModel, options: Options, first: ChosenModel | None) -> Substitute:
-    """The host's new key is for the first model's server; only a model that is reached there too may be given it."""
     thinking = thinking_for(chosen.facts, options.thinking, options.effort).thinking
-    is_named = options.model is None or isinstance(options.model, str)
-    shares_server = first is not None and is_named and first.facts.provider == chosen.facts.provider
-    refresh = key_refresher(options.refresh_api_key if shares_server else None, chosen)
+    refresh = other_key_refresher(options, chosen, first)
     return Substitute(chosen.facts, chosen.model.stream, thinking, refresh)
 
 

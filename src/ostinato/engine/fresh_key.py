@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeGuard, runtime_checkable
 import anyio
 
 from ostinato.engine.model_choice import ChosenModel
-from ostinato.engine.options import RefreshApiKey
+from ostinato.engine.options import Options, RefreshApiKey
 from ostinato.loop.model_call import RefreshAuth
 
 
@@ -59,3 +59,14 @@ def key_refresher(
         return True
 
     return refreshed
+
+
+def other_key_refresher(
+    options: Options, chosen: ChosenModel, first: ChosenModel | None
+) -> RefreshAuth | None:
+    """For a model beside the first one of the options: the host's new key is for the first one's server, and only a model that is
+    reached there too may be given it.
+    """
+    is_named = options.model is None or isinstance(options.model, str)
+    shares_server = first is not None and is_named and first.facts.provider == chosen.facts.provider
+    return key_refresher(options.refresh_api_key if shares_server else None, chosen)

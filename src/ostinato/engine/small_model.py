@@ -9,6 +9,7 @@ import msgspec
 
 from ostinato.engine.budget import check_prices
 from ostinato.engine.configuration import SMALL_MODEL_VARIABLE
+from ostinato.engine.fresh_key import other_key_refresher
 from ostinato.engine.model_choice import ChosenModel, close_model
 from ostinato.engine.options import Options
 from ostinato.errors import OstinatoError
@@ -33,8 +34,12 @@ def open_small_model(
     limits: BudgetLimits,
     open_model: Callable[[str], ChosenModel],
     environment: Mapping[str, str],
+    *,
+    first: ChosenModel | None = None,
 ) -> SmallModel:
-    """Nothing is sent. Raises nothing. A model that the caller brought stays the caller's to close."""
+    """Nothing is sent. Raises nothing. A model that the caller brought stays the caller's to close. `first` is the model of the
+    options.
+    """
     wanted = options.small_model or environment.get(SMALL_MODEL_VARIABLE) or None
     if wanted is None:
         return SmallModel()
@@ -45,4 +50,5 @@ def open_small_model(
         check_prices(limits, chosen.facts)
     except OstinatoError as error:
         return SmallModel(notices=(f"the small model `{wanted}` is left out: {error.message}",))
-    return SmallModel(SideModel(chosen.model.stream, chosen.facts), chosen)
+    refresh = other_key_refresher(options, chosen, first)
+    return SmallModel(SideModel(chosen.model.stream, chosen.facts, refresh), chosen)

@@ -115,10 +115,11 @@ NO_PROMPTS = NoPrompts()
 
 
 class SideModel(msgspec.Struct, frozen=True):
-    """A small model that tools may ask something."""
+    """A small model that tools may ask something, and who knows a new key for it."""
 
     call_model: CallModel
     facts: ModelFacts
+    refresh_auth: RefreshAuth | None = None
 
 
 class Deps(msgspec.Struct, frozen=True):

@@ -7,17 +7,16 @@ from functools import partial
 import msgspec
 
 from ostinato.errors import ModelError
+from ostinato.loop.changed_requests import ChangedRequests
 from ostinato.loop.deps import Deps
 from ostinato.loop.fallback import Choice, next_model
 from ostinato.loop.retry_policy import (
     LONGEST_WISH_S,
     MALFORMED_RETRIES,
-    MAX_CHANGED_REQUESTS,
     STREAM_FAILURES,
     WHOLE_AFTER,
     has_given_out,
     in_one_piece,
-    shortened,
     wait_before_retry_s,
 )
 from ostinato.normalise.token_estimate import request_tokens
@@ -65,22 +64,18 @@ class Failures:
     def forget(self) -> None:
         """Another model is asked from here on."""
         self.failing = NO_FAILURES
-        self._changes = 0
-        self._has_new_key = False
-        self._has_shortened = False
+        self._changed = ChangedRequests()
 
     def next_try(self, request: ModelRequest, state: State, error: ModelError) -> NextTry:
         """What to do after `error`, which `request` met; each call counts as one failure."""
         model, sent_tokens = state.tool_use_context.model, partial(request_tokens, request, state.messages)
         self._deps.fallbacks.windows.learn(error, model, sent_tokens)
-        if error.recover == "send_changed" and self._changes < MAX_CHANGED_REQUESTS:
-            self._changes += 1
-            return Again(request, attempt=self.failing.calls + 1)
+        knows_key = self._deps.refresh_of(state.bounds.fallback_index) is not None
+        changed = self._changed.after(error, request, knows_key=knows_key)
+        if changed is not None:
+            return WithNewKey() if changed == "new_key" else Again(changed, attempt=self.failing.calls + 1)
         if error.recover == "shrink_output":
-            return self._with_less_output(request, error)
-        if error.recover == "refresh_auth" and self._may_ask_for_key(state):
-            self._has_new_key = True
-            return WithNewKey()
+            return GiveUp()
         before = self.failing
         self.failing = Failing(
             calls=before.calls + 1,
@@ -101,15 +96,6 @@ class Failures:
     def in_form(self, request: ModelRequest) -> ModelRequest:
         """The request in the form in which its reply may come whole."""
         return in_one_piece(request) if self.failing.cuts >= WHOLE_AFTER else request
-
-    def _may_ask_for_key(self, state: State) -> bool:
-        """Once in a turn, of whoever knows one for this very model."""
-        return self._deps.refresh_of(state.bounds.fallback_index) is not None and not self._has_new_key
-
-    def _with_less_output(self, request: ModelRequest, error: ModelError) -> NextTry:
-        smaller = None if self._has_shortened else shortened(request, error)
-        self._has_shortened = True
-        return GiveUp() if smaller is None else Again(smaller, attempt=self.failing.calls + 1)
 
     def _wait_s(self, error: ModelError, state: State) -> float | None:
         if error.kind == "malformed_response" and self.failing.malformed > MALFORMED_RETRIES:

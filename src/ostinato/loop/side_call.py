@@ -13,11 +13,12 @@ from ostinato.errors import ModelError
 from ostinato.events import SideUsage
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.budget import BudgetSpent
+from ostinato.loop.changed_requests import ChangedRequests
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
-from ostinato.loop.model_call import CallModel
+from ostinato.loop.model_call import CallModel, RefreshAuth
 from ostinato.loop.reply import Reply
-from ostinato.loop.retry_policy import wait_before_retry_s
+from ostinato.loop.retry_policy import fitting, wait_before_retry_s
 from ostinato.messages import NO_USAGE, AssistantMessage
 from ostinato.ports import Abort, ModelFacts, ModelRequest
 from ostinato.records import Attempt
@@ -42,36 +43,59 @@ SideEnd = SideAnswer | ModelError | BudgetSpent | None
 
 
 class SideCall:
-    """Asks one model. `call_model` is the door to that very model."""
+    """Asks one model. `call_model` is the door to that very model, `refresh_auth` who knows a new key for it."""
 
     def __init__(
-        self, deps: Deps, ledger: Ledger, call_model: CallModel, model: ModelFacts, abort: Abort
+        self,
+        deps: Deps,
+        ledger: Ledger,
+        call_model: CallModel,
+        model: ModelFacts,
+        abort: Abort,
+        *,
+        refresh_auth: RefreshAuth | None = None,
     ) -> None:
         self._deps = deps
         self._ledger = ledger
         self._call_model = call_model
         self._model = model
         self._abort = abort
+        self._refresh_auth = refresh_auth
 
     async def __call__(self, request: ModelRequest, input_tokens: Callable[[], int]) -> SideEnd:
-        """`input_tokens` estimates the request, for the budget."""
-        for failures in range(1, MAX_RETRIES + 2):
+        """`input_tokens` estimates the request, for the budget and for what the window has room for."""
+        windows, failures, changed = self._deps.fallbacks.windows, 0, ChangedRequests()
+        request = fitting(request, input_tokens(), windows.believed(self._model).context_window)
+        while True:
             end = await self._once(request, input_tokens)
             if not isinstance(end, ModelError):
                 return end
-            wait_s = self._wait_s(end, failures, request)
-            if wait_s is None:
-                return end
-            sleep = partial(self._slept, wait_s)
-            if not await unless_aborted(self._abort, sleep, otherwise=False):
+            windows.learn(end, self._model, input_tokens)
+            again = changed.after(end, request, knows_key=self._refresh_auth is not None)
+            if again is None:
+                failures += 1
+                again = await self._waited(request, end, failures)
+            elif again == "new_key":
+                again = request if await self._has_new_key() else None
+            if self._abort.reason is not None:
                 return None
-        raise AssertionError("the last failure has no wait")
+            if again is None:
+                return end
+            request = again
 
-    def _wait_s(self, error: ModelError, failures: int, request: ModelRequest) -> float | None:
+    async def _has_new_key(self) -> bool:
+        refresh = self._refresh_auth
+        return refresh is not None and await unless_aborted(self._abort, refresh, otherwise=False)
+
+    async def _waited(self, request: ModelRequest, error: ModelError, failures: int) -> ModelRequest | None:
+        """The same request once it may be sent again; None if it is not to be."""
         wait_s = wait_before_retry_s(
             error, failures, request.source, max_retries=MAX_RETRIES, jitter=self._deps.jitter()
         )
-        return None if wait_s is None or wait_s > LONGEST_WAIT_S else wait_s
+        if wait_s is None or wait_s > LONGEST_WAIT_S:
+            return None
+        is_over = await unless_aborted(self._abort, partial(self._slept, wait_s), otherwise=False)
+        return request if is_over else None
 
     async def _slept(self, wait_s: float) -> bool:
         await self._deps.clock.sleep(wait_s)

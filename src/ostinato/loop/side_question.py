@@ -33,18 +33,26 @@ class SideQuestion(msgspec.Struct, frozen=True):
         side = self.deps.side_model
         if side is None:
             return None
-        room = int(side.facts.context_window * MAX_WINDOW_SHARE) * CHARACTERS_A_TOKEN
+        facts = self.deps.fallbacks.windows.believed(side.facts)
+        room = int(facts.context_window * MAX_WINDOW_SHARE) * CHARACTERS_A_TOKEN
         request = ModelRequest(
-            model=side.facts.id,
+            model=facts.id,
             system=(system,),
             messages=(RequestMessage("user", (Text(prompt[:room]),)),),
             tools=(),
-            max_output_tokens=min(MAX_OUTPUT_TOKENS, side.facts.max_output_tokens),
+            max_output_tokens=min(MAX_OUTPUT_TOKENS, facts.max_output_tokens),
             source=SOURCE,
             tracking=QueryTracking(self.context.tracking.chain_id, self.context.tracking.depth + 1),
             thinking=NO_THINKING,
         )
-        ask = SideCall(self.deps, self.ledger, side.call_model, side.facts, self.context.abort)
+        ask = SideCall(
+            self.deps,
+            self.ledger,
+            side.call_model,
+            facts,
+            self.context.abort,
+            refresh_auth=side.refresh_auth,
+        )
         end = await ask(request, partial(whole_request_tokens, request))
         said = end.said if isinstance(end, SideAnswer) else None
         return said.text.strip() or None if said is not None else None

@@ -31,8 +31,15 @@ class Summaries:
         context = state.tool_use_context
         self._state = state
         self._requests = requests
-        call_model = deps.call_of(state.bounds.fallback_index)
-        self._ask = SideCall(deps, ledger, call_model, context.model, context.abort)
+        index = state.bounds.fallback_index
+        self._ask = SideCall(
+            deps,
+            ledger,
+            deps.call_of(index),
+            context.model,
+            context.abort,
+            refresh_auth=deps.refresh_of(index),
+        )
 
     async def __call__(self, wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
         request = self._with_prefix(wanted) if wanted.shares_prefix else self._alone(wanted)
@@ -94,7 +101,11 @@ def _summary(end: SideEnd) -> SummaryReply | SummaryFailed:
 
 
 def _failed(error: ModelError) -> SummaryFailed:
-    if error.recover not in {"compact", "shrink_output"}:
+    """An output limit that is too high for the model says nothing of the prompt."""
+    is_too_long = error.recover == "compact" or (
+        error.recover == "shrink_output" and error.output_limit_tokens is None
+    )
+    if not is_too_long:
         return SummaryFailed("error", error.message)
     excess = None
     if error.input_tokens is not None and error.limit_tokens is not None:
