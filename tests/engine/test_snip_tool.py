@@ -117,3 +117,13 @@ async def test_the_tool_is_there_only_where_it_is_switched_on(tmp_path: Path, is
     model = ScriptedModel(Reply(say("hello")), facts=FACTS)
     await asked(options(tmp_path, model, is_on=is_on), "hi")
     assert ("Snip" in {tool.name for tool in model.requests[0].tools}) is is_on
+
+
+async def test_a_setting_switches_it_on(tmp_path: Path):
+    settings = tmp_path / ".ostinato" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"features": {"snipTool": true}}')
+    model = ScriptedModel(Reply(say("hello")), facts=FACTS)
+    given = replace(options(tmp_path, model), config=QueryConfig(), setting_sources=("user",))
+    await asked(replace(given, environment={"HOME": str(tmp_path)}), "hi")
+    assert "Snip" in {tool.name for tool in model.requests[0].tools}

@@ -92,6 +92,7 @@ FEATURES: Final = Fields((
         "What happens when the model goes round in circles (loop-guards.md).",
     ),
     Key("snip", Switch(), "Rounds that later ones repeat are taken out of what the model sees (context.md)."),
+    Key("snipTool", Switch(), "The model may have old rounds hidden that it needs no more (context.md)."),
     Key("microcompact", Switch(), "Old results of tools give way to a note (context.md)."),
     Key(
         "collapse", Switch(), "Finished parts of a long conversation give way to short accounts (context.md)."
