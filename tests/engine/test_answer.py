@@ -1,5 +1,7 @@
 """What counts as the answer of a query: the last thing said, whole, without what was taken back."""
 
+import pickle
+
 import pytest
 
 from ostinato.engine.answer import Answer
@@ -30,6 +32,10 @@ TOOLS = Transition(Continued("next_turn", 2))
         ((said("a", "r1", "one "), CUT, said("b", "r2", "two"), TOOLS, said("c", "r3", "done")), "done"),
         ((said("a", "r1", "one "), CUT, TOOLS), "one "),
         ((said("a", "r1", "one"), Tombstone("a"), said("b", "r2", "one, whole")), "one, whole"),
+        (
+            (said("a", "r1", "one "), said("b", "r1", "two"), TOOLS, said("c", "r2", "no"), Tombstone("c")),
+            "one two",
+        ),
         ((said("a", "r1", "one"), AssistantEvent(api_error_message("e", "m", "failed"))), "one"),
     ],
     ids=[
@@ -41,6 +47,7 @@ TOOLS = Transition(Continued("next_turn", 2))
         "cut before tools",
         "cut alone",
         "taken back",
+        "all of the later one taken back",
         "note",
     ],
 )
@@ -49,3 +56,13 @@ def test_the_answer(events: tuple[Event, ...], expected: str):
     for event in events:
         answer.take(event)
     assert answer.text == expected
+
+
+def test_a_query_of_many_passes_holds_the_words_of_its_last_ones_alone():
+    answer, sizes = Answer(), [0, 0]
+    for number in range(100, 200):
+        answer.take(said(f"a{number}", f"r{number}", f"Now part {number}."))
+        answer.take(TOOLS)
+        sizes = [sizes[-1], len(pickle.dumps(answer))]
+    assert sizes[0] == sizes[1]
+    assert answer.text == "Now part 199."

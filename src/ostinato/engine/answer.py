@@ -63,6 +63,7 @@ class Answer:
                 self._cut, self._said = self.text, {}
             case Transition(transition) if transition.reason == "next_turn":
                 self._is_cut_over = True
+                self._forget_earlier()
             case _:
                 pass
 
@@ -82,6 +83,12 @@ class Answer:
         """With the text that is still coming: all that there will be when a limit ends the query."""
         coming = "".join(self._open)
         return f"{self._cut}{self._of(self._response_id)}{coming}" if coming else self.text
+
+    def _forget_earlier(self) -> None:
+        """What was said before the last response that said something stays said, whatever comes: it can be no answer any more."""
+        if len(self._said) > 1:
+            last = next(reversed(self._said.values())).response_id
+            self._said = {uuid: one for uuid, one in self._said.items() if one.response_id == last}
 
     def _of(self, response_id: str) -> str:
         return "".join(message.text for message in self._said.values() if message.response_id == response_id)
