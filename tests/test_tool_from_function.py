@@ -17,7 +17,7 @@ import ostinato
 from ostinato.errors import UsageError
 from ostinato.messages import Image, Text
 from ostinato.testing import Reply, ScriptedModel, call, say, tool_context
-from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access, Tool, ToolContext, ToolOutcome
+from ostinato.tool import EXCLUSIVE, READS_ANYTHING, Access, Tool, ToolContext, ToolOutcome
 from ostinato.tool_from_function import tool
 from ostinato.tool_input import InvalidInput, checked_input
 
@@ -490,7 +490,7 @@ def test_defaults_are_the_careful_ones_and_what_is_said_counts(tmp_path: Path):
         EXCLUSIVE,
         "block",
     )
-    assert (reads.is_read_only({}), reads.access({}, workspace)) == (True, NO_ACCESS)
+    assert (reads.is_read_only({}), reads.access({}, workspace)) == (True, READS_ANYTHING)
     assert (depends.is_read_only({"path": "a"}), depends.is_read_only({"path": "b"})) == (True, False)
     assert (depends.access({"path": "b"}, workspace).reads, depends.interrupt_behaviour) == (
         (tmp_path,),

@@ -23,12 +23,14 @@ class Access(msgspec.Struct, frozen=True):
     """What a call touches. Conflicting accesses never overlap; all others may run together.
 
     `reads` and `writes` are absolute resolved paths; a folder stands for everything below it. `exclusive` conflicts
-    with everything, an empty access only with `exclusive`.
+    with everything, an empty access only with `exclusive`. `reads_anything` conflicts with whatever is written: such a call changes
+    nothing, and nobody knows what it looks at.
     """
 
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     exclusive: bool = False
+    reads_anything: bool = False
 
     def covers(self, path: Path, *, is_written: bool) -> bool:
         """Whether a resolved path is what was said to be touched; where nothing was named, nothing is known of it."""
@@ -40,6 +42,7 @@ class Access(msgspec.Struct, frozen=True):
 
 EXCLUSIVE = Access(exclusive=True)
 NO_ACCESS = Access()
+READS_ANYTHING = Access(reads_anything=True)
 
 
 AskSideModel = Callable[[str, str], Awaitable[str | None]]

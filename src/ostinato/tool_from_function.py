@@ -22,7 +22,7 @@ from ostinato.returned_value import outcome_of
 from ostinato.tool import (
     DEFAULT_MAX_RESULT_CHARACTERS,
     EXCLUSIVE,
-    NO_ACCESS,
+    READS_ANYTHING,
     Access,
     InterruptBehaviour,
     ReadAccess,
@@ -171,8 +171,8 @@ def _access(manner: _Manner) -> ReadAccess:
         return given
     read_only = manner.read_only
     if callable(read_only):
-        return lambda call_input, _workspace: NO_ACCESS if read_only(call_input) else EXCLUSIVE
-    careful = NO_ACCESS if read_only else EXCLUSIVE
+        return lambda call_input, _workspace: READS_ANYTHING if read_only(call_input) else EXCLUSIVE
+    careful = READS_ANYTHING if read_only else EXCLUSIVE
     return lambda _input, _workspace: careful
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.loop.access import Touched, conflicts
-from ostinato.tool import EXCLUSIVE, NO_ACCESS, Access
+from ostinato.tool import EXCLUSIVE, NO_ACCESS, READS_ANYTHING, Access
 
 
 def reads(*paths: Path) -> Access:
@@ -18,7 +18,7 @@ def writes(*paths: Path) -> Access:
     return Access(writes=paths)
 
 
-KINDS = ("read", "write", "exclusive", "none")
+KINDS = ("read", "write", "read anything", "exclusive", "none")
 PLACES = {"file": "a/file", "folder": "a", "sibling": "a/other", "like": "a/file2", "elsewhere": "b/file"}
 BELOW_ONE_ANOTHER = {
     frozenset({"file", "folder"}),
@@ -35,6 +35,8 @@ def access(kind: str, path: Path) -> Access:
             return writes(path)
         case "exclusive":
             return EXCLUSIVE
+        case "read anything":
+            return READS_ANYTHING
         case _:
             return NO_ACCESS
 
@@ -49,7 +51,9 @@ def test_every_pair_of_accesses_conflicts_as_the_matrix_says(tmp_path: Path, is_
     for (kind, place), (other_kind, other_place) in product(product(KINDS, PLACES), repeat=2):
         overlap = place == other_place or frozenset({place, other_place}) in BELOW_ONE_ANOTHER
         touching = {"read", "write"} >= {kind, other_kind} and overlap and "write" in {kind, other_kind}
-        expected = "exclusive" in {kind, other_kind} or touching
+        expected = (
+            "exclusive" in {kind, other_kind} or {kind, other_kind} == {"read anything", "write"} or touching
+        )
         first = access(kind, tmp_path / PLACES[place])
         if conflicts(first, access(other_kind, tmp_path / PLACES[other_place])) is not expected:
             wrong.append((kind, place, other_kind, other_place))

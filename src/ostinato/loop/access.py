@@ -20,9 +20,11 @@ class Touched:
         self.access = access
 
     def conflicts_with(self, other: "Touched") -> bool:
-        """Symmetric. `exclusive` conflicts with everything."""
+        """Symmetric. `exclusive` conflicts with everything, `reads_anything` with everything that is written."""
         one, two = self.access, other.access
         if one.exclusive or two.exclusive:
+            return True
+        if (one.reads_anything and two.writes) or (two.reads_anything and one.writes):
             return True
         return (
             _overlap(self._written, other._written)
