@@ -35,7 +35,7 @@ class BlockStart(ModelEvent, frozen=True, tag="content_block_start"):
     """`tool_use_id` and `name` are set when `block_type` is `tool_use`."""
 
     index: int
-    block_type: Literal["text", "thinking", "redacted_thinking", "tool_use"]
+    block_type: Literal["text", "thinking", "redacted_thinking", "tool_use", "server_block"]
     tool_use_id: str = ""
     name: str = ""
 
@@ -223,7 +223,10 @@ LIMITS_REACHED: Final[frozenset[TerminalReason | None]] = frozenset({"max_turns"
 
 
 class Terminal(QueryEvent, frozen=True, tag="terminal"):
-    """The end of a query. `usage` is the sum over its responses; `transitions` are the passes before it."""
+    """The end of a query. `usage` is the sum over its own responses, as far as it is known; those that broke off, were taken back or
+    came from a fallback model count, summaries and other questions beside the conversation do not (`Result.tree_usage`).
+    `transitions` are the passes before it.
+    """
 
     reason: TerminalReason
     turn_count: int
@@ -258,8 +261,9 @@ class ModelCost(msgspec.Struct, frozen=True):
 class Result(QueryEvent, frozen=True, tag="result"):
     """What one submission came to: the last item of `QueryEngine.submit_message`, exactly once.
 
-    `text` is the last reply's, or a local command's. `usage` is the main loop's; `tree_usage` and `costs` (by model) hold
-    everything that was spent for it. `total_cost_usd` sums what has known prices; `cost_is_known` says whether that is all.
+    `text` is the last reply's, or a local command's. `usage` is the main loop's, as in `Terminal`; `tree_usage` and `costs` (by model;
+    they add up to it) hold everything that was spent for it: summaries too, those that a command asked for included, and the small
+    model. `total_cost_usd` sums what has known prices; `cost_is_known` says whether that is all.
     `turn_count` counts the turns that were taken: a first reply and one more for each round of calls that got its results, whether
     they ran, failed, or were refused or denied to the last; what a reply was repaired, retried or continued with is no turn of its
     own. So it is never above `max_turns`, and 0 where no model was asked. `terminal_reason` is None when no

@@ -23,7 +23,7 @@ from ostinato.engine.setting import Setting
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.engine.slash.reply import Leave, NextStep, OpenSession, StartAnew
 from ostinato.engine.submission import Submission, Ways
-from ostinato.engine.talk import Talk, spent_in
+from ostinato.engine.talk import Talk
 from ostinato.engine.turns import Joined, OwnTurn, StillWaiting, Turns, Withdrawn
 from ostinato.engine.used_uuids import UsedUuids
 from ostinato.errors import OstinatoError, UsageError
@@ -174,7 +174,7 @@ class QueryEngine:
 
     @property
     def usage(self) -> Usage:
-        """Tokens of the whole session, earlier runs of it included."""
+        """Tokens of the whole session, earlier runs of it and summaries included: what the `tree_usage` of its results adds up to."""
         return self._talk.spent.usage
 
     @property
@@ -263,7 +263,7 @@ class QueryEngine:
                 raise
             self._queue_writer = writer
             talk.adopt(parts)
-            talk.history, talk.spent = begun.history, spent_in(begun.history)
+            talk.goes_on_from(begun.history)
             old.place.journal.close()
             await end_processes(old.place)
 

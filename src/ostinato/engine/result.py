@@ -26,7 +26,13 @@ class QueryResult(msgspec.Struct, frozen=True):
 
     @property
     def usage(self) -> Usage:
-        return self.terminal.usage
+        """Tokens of the conversation's own replies, those that broke off or were asked for again included; as `Result.usage`."""
+        return self.result.usage
+
+    @property
+    def tree_usage(self) -> Usage:
+        """Those, and what was spent beside them: summaries and questions of tools. `costs` adds up to this."""
+        return self.result.tree_usage
 
     @property
     def turn_count(self) -> int:

@@ -21,7 +21,7 @@ from ostinato.events import (
     StreamEvent,
     Terminal,
 )
-from ostinato.messages import NO_USAGE
+from ostinato.messages import NO_USAGE, Usage
 
 SUCCESSES: Final = frozenset({"completed", "stop_hook_prevented", "hook_stopped", "tool_deferred"})
 """Terminal reasons that are no error (semantics §3.2)."""
@@ -66,8 +66,7 @@ class ResultAccount:
                 self._stop_reason = event.stop_reason or None
                 self._spent.add(event.model, event.usage)
             case SideUsage():
-                self._spent.add(event.model, event.usage)
-                self._beside = self._beside.plus(event.usage)
+                self.spend_beside(event.model, event.usage)
             case Terminal():
                 self._request_ended()
                 self.rest = event.usage.minus(self._spent.usage.minus(self._beside))
@@ -75,19 +74,19 @@ class ResultAccount:
             case _:
                 pass
 
+    def spend_beside(self, model: str, usage: Usage) -> None:
+        """For what is no reply of the conversation: a summary, a question of a tool."""
+        self._spent.add(model, usage)
+        self._beside = self._beside.plus(usage)
+
     def result(self, terminal: Terminal, session_id: str, uuid: str) -> Result:
         """What the query came to. `terminal` was taken before."""
         is_error = terminal.reason not in SUCCESSES
-        costs = self._spent.costs(self._facts_of)
         return replace(
             self.local_result("", session_id, uuid),
             subtype=_error_subtype(terminal) if is_error else "success",
             text=self._answer.text_so_far if terminal.reason in LIMITS_REACHED else self._answer.text,
             usage=terminal.usage,
-            tree_usage=self._spent.usage,
-            costs=costs,
-            total_cost_usd=total_cost_usd(costs),
-            cost_is_known=is_cost_known(costs),
             turn_count=self._turn_count,
             stop_reason=self._stop_reason,
             transitions=terminal.transitions,
@@ -100,12 +99,17 @@ class ResultAccount:
         )
 
     def local_result(self, text: str, session_id: str, uuid: str, *, is_error: bool = False) -> Result:
-        """What a submission came to that needed no model."""
+        """What a submission came to that began no query. A command may have asked a model all the same: for a summary."""
+        costs = self._spent.costs(self._facts_of)
         return Result(
             "error_during_execution" if is_error else "success",
             session_id,
             uuid,
             text=text,
+            tree_usage=self._spent.usage,
+            costs=costs,
+            total_cost_usd=total_cost_usd(costs),
+            cost_is_known=is_cost_known(costs),
             errors=(text,) if is_error else (),
             duration_ms=int((self._monotonic_s() - self._started_s) * 1000),
             duration_api_ms=int(self._api_s * 1000),

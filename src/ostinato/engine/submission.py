@@ -65,7 +65,7 @@ class Submission:
         self._session_id = talk.parts.place.session_id
         self._is_prepared = False
         self._has_turn = True
-        talk.running = Running(self._abort, self._written)
+        talk.running = Running(self._abort, self._written, self._account)
 
     async def receive(self) -> Sequence[Event] | None:
         """The next events, or None after the `Result`."""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ostinato.engine.costs import Spent
 from ostinato.engine.parts import EngineMaker, Parts
+from ostinato.engine.result_account import ResultAccount
 from ostinato.engine.written import WrittenRecords
 from ostinato.events import ModelCost
 from ostinato.hidden_records import without_hidden
@@ -16,14 +17,15 @@ from ostinato.loop.deps import PromptSource
 from ostinato.loop.run import Run
 from ostinato.messages import Usage
 from ostinato.ports import Abort, ModelFacts
-from ostinato.records import AnyEdit, Attempt, Record, ResponseEnded, Undo
+from ostinato.records import AnyEdit, Attempt, Boundary, Record, ResponseEnded, Undo
 
 
 class Running(msgspec.Struct):
-    """The submission that has the turn. `run` is there once its query began."""
+    """The submission that has the turn. `run` is there once its query began. `account` is told what a command spent for it."""
 
     abort: Abort
     written: WrittenRecords
+    account: ResultAccount
     run: Run | None = None
 
 
@@ -35,8 +37,7 @@ class Talk:
         self.queue = queue
         self._is_all_written = True
         self.parts = self._forgetting(parts)
-        self.history = history
-        self.spent = spent_in(history)
+        self.goes_on_from(history)
         self.running: Running | None = None
         self._known: dict[str, ModelFacts] = {}
         self._know_models_of(parts)
@@ -51,6 +52,11 @@ class Talk:
         """A conversation with a file need not hold what is hidden there."""
         forgets = self._is_all_written and parts.place.journal.path is not None
         return replace(parts, deps=replace(parts.deps, forgets_hidden=forgets))
+
+    def goes_on_from(self, history: History) -> None:
+        """What the session's file holds: all that was spent counts, and what a summary has hidden need not be held."""
+        self.spent = spent_in(history)
+        self.history = without_hidden(history) if self.parts.deps.forgets_hidden else history
 
     def _know_models_of(self, parts: Parts) -> None:
         for substitute in parts.deps.fallbacks.substitutes:
@@ -94,9 +100,10 @@ class Talk:
 
     async def whole(self) -> History:
         """Everything that was said, what memory has forgotten included. Raises JournalError if the file cannot be read."""
-        path = self.parts.place.journal.path
-        if path is None or not self.parts.deps.forgets_hidden:
-            return self.so_far()
+        path, so_far = self.parts.place.journal.path, self.so_far()
+        has_hidden = any(isinstance(record, Boundary) for record in so_far.log())
+        if path is None or not has_hidden or not self.parts.deps.forgets_hidden:
+            return so_far
         from ostinato.journal.read import read_session  # ruff: ignore[import-outside-top-level] - few conversations are asked for all of it
 
         scan = await to_thread.run_sync(read_session, path)
@@ -104,6 +111,8 @@ class Talk:
 
     def spend(self, model: str, usage: Usage) -> None:
         self.spent.add(model, usage)
+        if self.running is not None:
+            self.running.account.spend_beside(model, usage)
 
     async def edit(self, edit: AnyEdit) -> None:
         """Between queries: write it, and from here on the history is the edited one. Raises JournalError."""
