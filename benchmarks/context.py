@@ -306,8 +306,12 @@ def speed(rounds: int) -> list[Figure]:
     return [Figure("context pipeline without edits, 2,000 messages, CPU", large / 1_000, "ms", 0.3, detail)]
 
 
-def looking(passes: int, forget: Callable[[], None]) -> Callable[[ModelRequest, int], Reply]:
-    """A model that calls a tool so often, and writes summaries; `forget` lets the requests before go."""
+def looking(
+    passes: int, forget: Callable[[], None], at_end: Callable[[], None]
+) -> Callable[[ModelRequest, int], Reply]:
+    """A model that says something and calls a tool, so often, and writes summaries; `forget` lets the requests before go, `at_end`
+    is called when it is asked for the last time.
+    """
     asked = 0
 
     def turn(request: ModelRequest, _number: int) -> Reply:
@@ -317,22 +321,25 @@ def looking(passes: int, forget: Callable[[], None]) -> Callable[[ModelRequest, 
             return Reply(Text(SUMMARY.text), usage=Usage())
         asked += 1
         if asked > passes:
+            at_end()
             return Reply(Text("done"))
-        given = {"text": text(900, asked)}
-        return Reply(ToolUse(f"call_{asked}", "Echo", given), usage=Usage())
+        call = ToolUse(f"call_{asked}", "Echo", {"text": text(900, asked)})
+        return Reply(Text(f"Now part {asked}."), call, usage=Usage())
 
     return turn
 
 
 async def memory_mb(passes: int) -> tuple[float, float]:
-    """Traced memory of the process right after the first summary, and at the end."""
+    """Traced memory of the process right after the first summary, and while the last pass runs."""
     facts = ModelFacts("scripted", "scripted-1", 40_000, 4_000)
     models: list[ScriptedModel] = []
 
     def forget() -> None:
         models[0].requests.clear()
 
-    model = ScriptedModel(script=looking(passes, forget), facts=facts, is_strict=False)
+    last: list[float] = []
+    script = looking(passes, forget, lambda: last.append(_traced_mb()))
+    model = ScriptedModel(script=script, facts=facts, is_strict=False)
     models.append(model)
     first = 0.0
     with scene() as place:
@@ -344,7 +351,7 @@ async def memory_mb(passes: int) -> tuple[float, float]:
                     and event.message.subtype == "compact_boundary"
                 ):
                     first = _traced_mb()
-            return first, _traced_mb()
+            return first, last[0]
 
 
 def _traced_mb() -> float:

@@ -1,8 +1,11 @@
 """What a summary hides leaves memory, where the session's file has it; whoever asks for all of it still gets it."""
 
+import gc
 from pathlib import Path
 
 import pytest
+from anyio.lowlevel import checkpoint
+from msgspec.structs import replace
 from tests.engine.test_long_conversations import SMALL, Looking, looking_tool, options
 
 from ostinato.engine.assemble import open_engine
@@ -21,8 +24,18 @@ def prompts(history: History) -> list[str]:
     return [one.uuid for one in history.log() if isinstance(one, UserMessage) and one.origin == "prompt"]
 
 
+def prompts_in_memory(uuid: str) -> int:
+    """Messages of that uuid that anybody in this process still holds."""
+    gc.collect()
+    return sum(isinstance(one, UserMessage) and one.uuid == uuid for one in gc.get_objects())
+
+
 def session_in(home: Path) -> History:
     return History.fold(read_session(next(home.rglob("*.jsonl"))).records)
+
+
+def longest_session(home: Path) -> Path:
+    return max(home.rglob("*.jsonl"), key=lambda file: file.stat().st_size)
 
 
 @pytest.fixture
@@ -51,6 +64,36 @@ async def test_the_next_query_and_a_resume_go_on_from_the_same_view(place: Path,
                 pass
         view = engine.history.view()
     assert session_in(tmp_path).view() == view
+
+
+async def test_after_a_resume_too_memory_holds_the_view_alone_and_the_file_everything(
+    place: Path, tmp_path: Path
+):
+    given = options(place, model(), home=tmp_path, tool=looking_tool(80))
+    async with open_engine(given) as engine:
+        async for _ in engine.submit_message("look", uuid="11111111-1111-4111-8111-111111111111"):
+            pass
+        session, view, used = engine.session_id, engine.history.view(), engine.usage
+    del engine
+    async with open_engine(replace(given, model=model(), resume=session)) as engine:
+        assert engine.history.view() == view
+        assert prompts(engine.history) == []
+        assert prompts(await engine.whole_history()) == ["11111111-1111-4111-8111-111111111111"]
+        assert engine.usage == used
+        await checkpoint()  # until then the event loop itself holds what it has just handed over
+        assert prompts_in_memory("11111111-1111-4111-8111-111111111111") == 0
+
+
+async def test_in_a_session_that_is_opened_from_another_one_too(place: Path, tmp_path: Path):
+    given = options(place, model(), home=tmp_path, tool=looking_tool(80))
+    async with open_engine(given) as engine:
+        async for _ in engine.submit_message("look"):
+            pass
+        view = engine.history.view()
+        await engine.clear()
+        await engine.open_session(longest_session(tmp_path))
+        assert engine.history.view() == view
+        assert prompts(engine.history) == []
 
 
 async def test_the_exported_conversation_has_what_was_hidden(place: Path, tmp_path: Path):

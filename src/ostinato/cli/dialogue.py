@@ -77,7 +77,7 @@ class Dialogue:
         self._arrived.set()
 
     async def _converse(self, first: str) -> None:
-        self._show_earlier()
+        await self._show_earlier()
         self._work.give_back_earlier()
         if first.strip() and not await self._submit(first):
             return
@@ -158,13 +158,14 @@ class Dialogue:
                 self._screen.has_shown(call.id for call in event.message.tool_uses)
             if isinstance(event, Result):
                 if self._engine.session_id != event.session_id:
-                    self._show_earlier()
+                    await self._show_earlier()
                 return event
         return None
 
-    def _show_earlier(self) -> None:
-        """What was said before in the session that is open now."""
-        self._line.print_above(earlier_talk(self._engine.history, self._transcript))
+    async def _show_earlier(self) -> None:
+        """What was said before in the session that is open now, before its last summary too."""
+        history = await self._engine.whole_history()
+        self._line.print_above(earlier_talk(history, self._transcript))
 
     async def _tick(self) -> None:
         while True:

@@ -150,7 +150,8 @@ async def _remove_old_sessions(ground: _Ground) -> None:
 
 
 async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
-    maker = _Maker(options, ground)
+    opened = replace(ground.session, records=())  # what was read is the history's to hold, or to forget
+    maker = _Maker(options, replace(ground, session=opened))
     if ground.session.is_new:
         begun = maker.begun(ground.session, ground.chosen.facts)
     else:

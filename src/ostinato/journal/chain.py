@@ -10,7 +10,7 @@ from ostinato.codec import is_message
 from ostinato.messages import Message
 from ostinato.records import Record, Retract
 
-MAX_REMEMBERED: Final = 4_000
+MAX_REMEMBERED: Final = 1_000
 """Of the newest messages, so that a session of days does not remember every one; nothing takes back so many."""
 
 
