@@ -39,6 +39,16 @@ class SummaryFailed(msgspec.Struct, frozen=True):
 Summarise = Callable[[SummaryWanted], Awaitable[SummaryReply | SummaryFailed]]
 
 
+class Accounting(msgspec.Struct, frozen=True):
+    """A small model that writes accounts beside the passes: `ask` it, within its `window_tokens`, in work that `begin` takes up. It
+    takes up one piece at a time, says whether it did, and ends it with the query at the latest.
+    """
+
+    ask: Summarise
+    window_tokens: int
+    begin: Callable[[Callable[[], Awaitable[None]]], bool]
+
+
 async def no_summary(wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
     """Nobody is there to ask."""
     del wanted
@@ -55,7 +65,7 @@ class PassFacts(msgspec.Struct, frozen=True):
 
     `used_tokens`: what the request would have now, after the stages before this one. `idle_s`: since the last reply ended, None
     where nobody knows. `summarise` asks the model of the pass. `compact_failures`: compactions of this query that failed in a row;
-    `compact_failed` is told of one more.
+    `compact_failed` is told of one more. `accounting`: None where there is no small model for it.
     """
 
     model: ModelFacts
@@ -65,3 +75,4 @@ class PassFacts(msgspec.Struct, frozen=True):
     summarise: Summarise = no_summary
     compact_failures: int = 0
     compact_failed: Callable[[str], None] = tell_nobody
+    accounting: Accounting | None = None

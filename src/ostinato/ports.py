@@ -44,7 +44,7 @@ class Ids(Protocol):
 class QuerySource(msgspec.Struct, frozen=True):
     """Who asks the model: decides on retries of overload and whether compaction may happen inside."""
 
-    name: Literal["main", "sdk", "agent", "compact", "side_question", "title", "hook"]
+    name: Literal["main", "sdk", "agent", "compact", "collapse", "side_question", "title", "hook"]
 
     @property
     def is_main_thread(self) -> bool:
@@ -52,7 +52,7 @@ class QuerySource(msgspec.Struct, frozen=True):
 
     @property
     def is_background(self) -> bool:
-        return self.name in {"compact", "side_question", "title", "hook"}
+        return self.name in {"compact", "collapse", "side_question", "title", "hook"}
 
 
 class QueryTracking(msgspec.Struct, frozen=True):

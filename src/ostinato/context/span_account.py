@@ -11,6 +11,10 @@ HEAD: Final = (
     "[A finished part of the work ({rounds} rounds) stands here in short. It was made by a program; read files or run commands again "
     "where you need more.]"
 )
+BY_MODEL: Final = (
+    "[A finished part of the work stands here in short. A smaller model wrote it, so it may err; read files or run commands again "
+    "where you need more.]\n"
+)
 ERROR_CHARACTERS: Final = 200
 MAX_ERRORS: Final = 5
 SAID_SHARE: Final = 3

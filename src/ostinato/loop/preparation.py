@@ -7,10 +7,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ostinato.context_pass import PassFacts
+from ostinato.context_pass import Accounting, PassFacts
 from ostinato.events import SystemEvent
 from ostinato.hidden_records import without_hidden
 from ostinato.loop.abortable import unless_aborted
+from ostinato.loop.beside import Beside
 from ostinato.loop.compaction_notices import boundary_notice, failed_notice
 from ostinato.loop.deps import Deps, PrepareContext
 from ostinato.loop.ledger import Ledger
@@ -34,8 +35,12 @@ REFILLED = Why(
 )
 
 
-async def prepared(state: State, deps: Deps, ledger: Ledger, requests: RequestBuilder) -> State | End:
-    """The state that the pass begins with; the end where shortening it once more would not help."""
+async def prepared(
+    state: State, deps: Deps, ledger: Ledger, requests: RequestBuilder, beside: Beside
+) -> State | End:
+    """The state that the pass begins with; the end where shortening it once more would not help. `beside` takes what may go on
+    while the passes do.
+    """
     state = _believing(state, deps)
     if deps.forgets_hidden and _has_just_been_reactive(state):
         state = replace(state, messages=without_hidden(state.messages))
@@ -46,19 +51,19 @@ async def prepared(state: State, deps: Deps, ledger: Ledger, requests: RequestBu
     is_refill = used_tokens >= auto_compact_tokens(state.tool_use_context.model) and _is_soon(state)
     if is_refill and state.bounds.refills + 1 >= MAX_REFILLS:
         return End("rapid_refill_breaker", why=REFILLED)
-    return await _shortened(state, prepare, used_tokens, deps, ledger, requests)
+    facts = _facts(state, used_tokens, deps, ledger, requests, beside)
+    return await _shortened(state, prepare, facts, deps, ledger)
 
 
 async def _shortened(
     state: State,
     prepare: PrepareContext,
-    used_tokens: int,
+    facts: PassFacts,
     deps: Deps,
     ledger: Ledger,
-    requests: RequestBuilder,
 ) -> State:
     failures: list[str] = []
-    facts = _facts(state, used_tokens, failures, deps, ledger, requests)
+    facts = replace(facts, compact_failed=failures.append)
     abort = state.tool_use_context.abort
     edits = await unless_aborted(abort, lambda: prepare(state.messages, facts), otherwise=())
     ledger.edit(*edits)
@@ -76,7 +81,7 @@ async def _shortened(
 
 
 def _facts(
-    state: State, used_tokens: int, failures: list[str], deps: Deps, ledger: Ledger, requests: RequestBuilder
+    state: State, used_tokens: int, deps: Deps, ledger: Ledger, requests: RequestBuilder, beside: Beside
 ) -> PassFacts:
     from ostinato.loop.summaries import Summaries  # ruff: ignore[import-outside-top-level] - only a conversation that has begun needs it
 
@@ -87,8 +92,16 @@ def _facts(
         source=state.tool_use_context.source,
         summarise=Summaries(state, deps, ledger, requests),
         compact_failures=tracking.consecutive_failures if tracking else 0,
-        compact_failed=failures.append,
+        accounting=_accounting(state, deps, ledger, beside),
     )
+
+
+def _accounting(state: State, deps: Deps, ledger: Ledger, beside: Beside) -> Accounting | None:
+    if deps.side_model is None or deps.drain_collapsed is None:
+        return None
+    from ostinato.loop.accounting import accounting  # ruff: ignore[import-outside-top-level] - few conversations have it
+
+    return accounting(state.tool_use_context, deps, deps.side_model, ledger, beside)
 
 
 def _tracked(state: State, edits: Sequence[AnyEdit], failures: int) -> State:

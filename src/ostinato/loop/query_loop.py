@@ -85,6 +85,7 @@ async def query_loop(
         token_target=_token_target(params, deps),
     )
     async with anyio.create_task_group() as group:
+        notes.beside.open(group)
         end = await _passes(group, state, params, deps, ledger, notes)
         if conclude is not None and not all(task.is_over for task in notes.given_up):
             await conclude(end)
@@ -98,7 +99,7 @@ async def _passes(
     requests = RequestBuilder(params)
     await _announce(params.started_for, notes, ledger)
     while True:
-        begun = await prepared(state, deps, ledger, requests)
+        begun = await prepared(state, deps, ledger, requests, notes.beside)
         if isinstance(begun, End):
             return await _ended(begun, state, Exhausted(), deps, ledger, notes)
         state = begun
@@ -119,6 +120,7 @@ async def _passes(
 async def _ended(
     step: End, state: State, outcome: Outcome, deps: Deps, ledger: Ledger, notes: QueryNotes
 ) -> QueryEnd:
+    await notes.beside.ended()
     for edit in step.quiet_edits:
         ledger.record(edit)
     await ledger.record_then_emit(*all_shown(step.added))

@@ -44,7 +44,7 @@ class Summaries:
     async def __call__(self, wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
         request = self._with_prefix(wanted) if wanted.shares_prefix else self._alone(wanted)
         end = await self._ask(request, lambda: whole_request_tokens(request))
-        return _summary(end)
+        return summary_of(end)
 
     def _with_prefix(self, wanted: SummaryWanted) -> ModelRequest:
         """The next request, byte for byte but for its end: a provider's cache holds its beginning."""
@@ -81,7 +81,8 @@ def with_last_word(messages: Sequence[RequestMessage], prompt: str) -> tuple[Req
     return (*messages, RequestMessage("user", (word,)))
 
 
-def _summary(end: SideEnd) -> SummaryReply | SummaryFailed:
+def summary_of(end: SideEnd) -> SummaryReply | SummaryFailed:
+    """What came back, as those read it who wanted a summary."""
     match end:
         case None:
             return SummaryFailed("aborted", "stopped")

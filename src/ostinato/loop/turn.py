@@ -11,6 +11,7 @@ from ostinato.events import Denial, SystemEvent, Terminal, TerminalReason
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted, Unaffordable
 from ostinato.loop.blocking import at_hard_limit
+from ostinato.loop.beside import Beside
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
@@ -59,6 +60,7 @@ class QueryNotes(msgspec.Struct):
     """Queued prompts that this query has taken up."""
     given_up: list[TurnTask] = msgspec.field(default_factory=list[TurnTask])
     """Calls that did not end although they were told to."""
+    beside: Beside = msgspec.field(default_factory=Beside)
 
     def terminal(self, reason: TerminalReason, *, turn_count: int | None = None) -> Terminal:
         """The end, with everything gathered until now."""
