@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from ostinato.errors import StaleFile
+from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.draft import Draft, put_over_checked
 from ostinato.sandbox.exchange import exchange
+from ostinato.sandbox.files import replace_regular_file
+from ostinato.sandbox.forgotten_drafts import remove_forgotten_drafts
 from ostinato.sandbox.opened_folder import opened_folder
 from ostinato.sandbox.regular_file import Expected, Place, content_hash, write_all
 
@@ -112,4 +115,56 @@ def test_a_file_that_nobody_touched_is_replaced(path: Path, *, can: bool):
 
 def test_a_file_that_was_only_touched_is_replaced(path: Path):
     replace(path, Interference(path, lambda there: os.utime(there, (1, 1))))
+    assert path.read_bytes() == OURS
+
+
+def left_behind(folder: Path, name: str = f".ostinato-{'a' * 32}.tmp") -> Path:
+    found = folder / name
+    found.write_bytes(b"half")
+    return found
+
+
+@pytest.mark.parametrize("target", ["f", "new"])
+def test_a_draft_that_nobody_holds_goes_with_the_next_replacement(path: Path, target: str):
+    left_behind(path.parent)
+    replace_regular_file(path.with_name(target), OURS)
+    assert sorted(os.listdir(path.parent)) == sorted({"f", target})
+
+
+def test_a_draft_that_somebody_works_on_stays(path: Path):
+    with opened_folder(path.parent) as folder:
+        draft = Draft(Place(path, folder), 0o600)
+        draft.take_own_name()
+        try:
+            replace_regular_file(path, OURS)
+            assert draft.is_under_own_name()
+        finally:
+            draft.close()
+    assert os.listdir(path.parent) == ["f"]
+
+
+def test_what_lies_under_such_a_name_while_names_are_exchanged_stays(path: Path):
+    left = left_behind(path.parent)
+    with opened_folder(path.parent) as folder, locked_folder(folder):
+        remove_forgotten_drafts(folder)
+        assert left.exists()
+        # Another descriptor of the folder: another holder of the lock, as another process is.
+    with opened_folder(path.parent) as folder:
+        remove_forgotten_drafts(folder)
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "name", [".ostinato-a.tmp", f"x.ostinato-{'a' * 32}.tmp", f".ostinato-{'a' * 32}.tmp2"]
+)
+def test_what_is_only_called_alike_stays(path: Path, name: str):
+    left = left_behind(path.parent, name)
+    replace_regular_file(path, OURS)
+    assert left.read_bytes() == b"half"
+
+
+def test_a_folder_and_a_pipe_of_such_a_name_hold_nothing_up(path: Path):
+    (path.parent / f".ostinato-{'a' * 32}.tmp").mkdir()
+    os.mkfifo(path.parent / f".ostinato-{'b' * 32}.tmp")
+    replace_regular_file(path, OURS)
     assert path.read_bytes() == OURS

@@ -15,6 +15,7 @@ from typing import Final
 
 from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.exchange import exchange
+from ostinato.sandbox.forgotten_drafts import hold_draft
 from ostinato.sandbox.regular_file import Expected, Place, stale, turned_up, write_all
 
 NO_NAMELESS_FILES: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL})
@@ -27,13 +28,14 @@ ExchangeNames = Callable[[int, str, str], bool]
 
 
 class Draft:
-    """A new file in the folder of `place`, without a name where the system can: then a crash leaves nothing behind."""
+    """A new file in the folder of `place`, without a name where the system can: then a crash hardly ever leaves anything behind."""
 
     def __init__(self, place: Place, mode: int) -> None:
         self.name = f".ostinato-{uuid.uuid4().hex}.tmp"
         self._folder = place.folder
         self._is_named = False
         self.descriptor = self._open(mode)
+        hold_draft(self.descriptor)
 
     def _open(self, mode: int) -> int:
         if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):

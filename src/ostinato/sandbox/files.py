@@ -10,6 +10,7 @@ from typing import Final
 
 from ostinato.sandbox.advisory_lock import locked_folder
 from ostinato.sandbox.draft import put_new, put_over
+from ostinato.sandbox.forgotten_drafts import remove_forgotten_drafts
 from ostinato.sandbox.opened_folder import opened_folder
 from ostinato.sandbox.regular_file import (
     Expected,
@@ -55,6 +56,7 @@ def replace_regular_file(
 
 
 def _put(place: Place, data: bytes, expected: str | None, before: bytes | None) -> None:
+    remove_forgotten_drafts(place.folder)
     if expected == "":
         _make(place, data)
     else:
