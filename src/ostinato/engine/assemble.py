@@ -278,6 +278,7 @@ class _Maker:
             fallbacks=self._chain.fallbacks,
             refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
             side_model=self._small.side_model,
+            watch_cache=place.watch_cache,
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         )
         return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)

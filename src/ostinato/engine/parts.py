@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from ostinato.deferred_tools import FoundTools
+from ostinato.engine.cache_watching import CacheWatching
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.setting import Setting
@@ -39,6 +40,7 @@ class Place(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
     todos: TodoList = msgspec.field(default_factory=TodoList)
     found_tools: FoundTools = msgspec.field(default_factory=FoundTools)
+    watch_cache: CacheWatching = msgspec.field(default_factory=CacheWatching)
 
 
 async def end_processes(place: Place) -> None:

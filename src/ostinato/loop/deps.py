@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from ostinato.cache_breaks import WatchCache
 from ostinato.context_pass import PassFacts
 from ostinato.errors import ModelError
 from ostinato.events import Event
@@ -151,6 +152,7 @@ class Deps(msgspec.Struct, frozen=True):
     refresh_auth: RefreshAuth | None = None
     may_go_on: MayGoOn | None = None
     side_model: SideModel | None = None
+    watch_cache: WatchCache | None = None
 
     def call_of(self, fallback_index: int) -> CallModel:
         """The door to the query's own model (0), or to one of those that may take over."""

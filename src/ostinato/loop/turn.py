@@ -12,6 +12,7 @@ from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted, Unaffordable
 from ostinato.loop.blocking import at_hard_limit
 from ostinato.loop.beside import Beside
+from ostinato.loop.cache_notice import tell_cache_break
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
 from ostinato.loop.ledger import Ledger
@@ -94,6 +95,7 @@ async def take_turn(
     attempts = Attempts(tasks, deps, state, params.config, ledger, requests, max_turns=params.max_turns)
     unsubscribe = state.tool_use_context.abort.on_abort(attempts.abort)
     try:
+        began_s = deps.clock.monotonic_s()
         end = await attempts.call_model()
         outcome = await _finish(end, attempts.reply, attempts.state, params, attempts.executor, deps)
         await attempts.executor.ended()  # a new message of the user lets some calls end by themselves
@@ -109,6 +111,8 @@ async def take_turn(
     await tasks.ended()
     notes.given_up.extend(tasks.given_up)
     await _warn(deps, ledger)
+    if isinstance(end, Finished):
+        await tell_cache_break(attempts.reply, after, began_s, deps, ledger, requests)
     return replace(outcome, records=tuple(ledger.taken())), after
 
 

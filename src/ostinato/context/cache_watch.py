@@ -1,0 +1,165 @@
+"""Whether the provider read from its prompt cache what it had written there, and if not, why: after each reply what was read is
+compared with what was cached after the one before, and only a loss that is worth a word is looked into.
+
+Nothing of a request is kept but hashes, so nothing that a summary hides stays in memory for this.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from ostinato.cache_breaks import CacheBreak, CacheBreakCause, Replied
+from ostinato.messages import (
+    AssistantBlock,
+    Document,
+    Image,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UserBlock,
+)
+from ostinato.ports import RequestMessage, ToolSchema
+from ostinato.records import AnyEdit, Boundary, Edit, ResponseEnded
+
+MIN_LOST_SHARE: Final = 0.05
+MIN_LOST_TOKENS: Final = 2_000
+"""Both must be reached, or it is no break: providers count in steps, and not always alike (semantics §31.4)."""
+
+KEPT_S: Final = 300.0
+"""For so long after its last use the cache is kept; what we mark asks for no longer."""
+
+
+class _Sent(msgspec.Struct):
+    """A request in short, and what was in the cache after its reply. `blocks`: a hash for each block of its messages, in order;
+    those of the last message begin at `last_starts`, and it is number `count`.
+    """
+
+    response_id: str
+    model: str
+    thinking: object
+    tools: Sequence[ToolSchema]
+    system: tuple[str, ...]
+    blocks: "array[int]"
+    last_starts: int
+    count: int
+    cached_tokens: int
+    began_s: float
+
+
+class CacheWatch:
+    """Watches one conversation. Implements `WatchCache`."""
+
+    def __init__(self) -> None:
+        self._before: _Sent | None = None
+
+    def __call__(self, replied: Replied, /) -> CacheBreak | None:
+        before, usage = self._before, replied.usage
+        expected, read = before.cached_tokens if before else 0, usage.cache_read_input_tokens
+        lost = expected - read
+        is_lost = lost >= MIN_LOST_TOKENS and lost > MIN_LOST_SHARE * expected
+        edits = _edits_since(before.response_id, replied) if before else []
+        sent = self._before = _sent(replied, None if is_lost or edits else before)
+        if before is None or not is_lost:
+            return None
+        cause, what = _cause(before, sent, edits)
+        changed_by = tuple(edit.edit_id for edit in edits) if cause in {"edit", "compaction"} else ()
+        return CacheBreak(cause, expected, read, what, changed_by)
+
+
+def _sent(replied: Replied, before: _Sent | None) -> _Sent:
+    """`before`: a request that this one is known to go on from, so that only what is new is looked at."""
+    request, usage = replied.request, replied.usage
+    blocks, count = array("q"), 0
+    if before is not None and before.count <= len(request.messages):
+        blocks, count = before.blocks[: before.last_starts], max(0, before.count - 1)
+    last_starts = len(blocks)
+    for message in request.messages[count:]:
+        last_starts = len(blocks)
+        blocks.extend(_hashes(message))
+    return _Sent(
+        replied.response_id,
+        f"{replied.model.provider}/{request.model}",
+        request.thinking,
+        request.tools,
+        request.system,
+        blocks,
+        last_starts,
+        len(request.messages),
+        usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+        replied.began_s,
+    )
+
+
+def _cause(before: _Sent, sent: _Sent, edits: Sequence[AnyEdit]) -> tuple[CacheBreakCause, str]:
+    """The first thing that differs, in the order in which providers read a request; what that was."""
+    if before.model != sent.model:
+        return "model", f"{before.model} → {sent.model}"
+    if before.thinking != sent.thinking:
+        return "thinking", ""
+    if before.tools != sent.tools:
+        return "tools", _changed_tools(before.tools, sent.tools)
+    if before.system != sent.system:
+        return "system", ""
+    place = _first_difference(before.blocks, sent.blocks)
+    if place is not None and edits:
+        return ("compaction" if any(isinstance(edit, Boundary) for edit in edits) else "edit"), ""
+    if place is not None:
+        return ("instructions" if place == 0 else "messages"), ""
+    return ("time" if sent.began_s - before.began_s > KEPT_S else "server"), ""
+
+
+def _first_difference(before: "array[int]", now: "array[int]") -> int | None:
+    """None if the second goes on from the first."""
+    if now[: len(before)] == before:
+        return None
+    pairs = zip(before, now, strict=False)
+    return next((place for place, (then, new) in enumerate(pairs) if then != new), len(now))
+
+
+def _changed_tools(before: Sequence[ToolSchema], now: Sequence[ToolSchema]) -> str:
+    then, new = {tool.name: tool for tool in before}, {tool.name: tool for tool in now}
+    told = {
+        "new": [name for name in new if name not in then],
+        "gone": [name for name in then if name not in new],
+        "changed": [name for name in new if name in then and new[name] != then[name]],
+    }
+    parts = [f"{how}: {', '.join(names)}" for how, names in told.items() if names]
+    return "; ".join(parts) or "in another order"
+
+
+def _edits_since(response_id: str, replied: Replied) -> list[AnyEdit]:
+    """What was edited after that response, oldest first."""
+    edits: list[AnyEdit] = []
+    for record in reversed(replied.messages.log()):
+        if isinstance(record, ResponseEnded) and record.response_id == response_id:
+            break
+        if isinstance(record, Edit):
+            edits.append(record)
+    return edits[::-1]
+
+
+def _hashes(message: RequestMessage) -> Iterator[int]:
+    for block in message.content:
+        yield hash((message.role, _key(block)))
+
+
+def _key(block: UserBlock | AssistantBlock) -> object:
+    """What tells one block from another. The input of a call never changes without its id."""
+    match block:
+        case Text():
+            return block.text
+        case ToolUse():
+            return block.name, block.id
+        case ToolResult():
+            content = block.content
+            whole = content if isinstance(content, str) else tuple(map(_key, content))
+            return block.tool_use_id, block.is_error, whole
+        case Image() | Document():
+            return block.media_type, block.data
+        case Thinking():
+            return block.thinking, block.state
+        case _:
+            return block.state
