@@ -96,7 +96,7 @@ async def test_abort_before_the_first_byte_ends_as_aborted_streaming():
     assert scene.view[-1].uuid != "prompt"
 
 
-async def test_abort_while_text_streams_keeps_completed_blocks_and_drops_the_open_one():
+async def test_abort_while_text_streams_keeps_completed_blocks_and_what_was_shown_of_the_open_one():
     gate = Gate()
     scene = Scene(ScriptedModel(Reply(say("first"), say("second"), holds={6: gate})))
     async with anyio.create_task_group() as tasks:
@@ -105,7 +105,8 @@ async def test_abort_while_text_streams_keeps_completed_blocks_and_drops_the_ope
         scene.abort.abort("user")
     assert scene.terminal.reason == "aborted_streaming"
     said = [m.text for m in scene.view if isinstance(m, AssistantMessage)]
-    assert said == ["first"]
+    assert said == ["firstsecond"]
+    assert scene.is_same_on_disk
     assert scene.model.open_streams == 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import assert_never
 
+import anyio
 import msgspec
 from msgspec.structs import replace
 
@@ -208,6 +209,12 @@ class Attempts:
         if reply.assistant_messages:
             self._ledger.record(closing_fragment(self._deps.ids.uuid(), reply.response_id, reply.model))
 
+    def _keep_cut_text(self) -> None:
+        """Text that was shown and will not be completed stays, so that the user can speak of it."""
+        fragment = self.reply.cut_off(self._deps.ids)
+        if fragment is not None:
+            self._ledger.record(fragment, AssistantEvent(fragment))
+
     def _no_room(self, request: ModelRequest) -> BudgetSpent | None:
         """Why the budget does not allow the call any more; then nobody waits for it."""
         estimate = partial(request_tokens, request, self.state.messages)
@@ -219,6 +226,7 @@ class Attempts:
         """What is complete of the reply stays, as nothing else will come; calls that still run are ended."""
         self.executor.cancel("budget")
         self.executor.close_missing(self.reply.tool_use_blocks, "budget")
+        self._keep_cut_text()
         self._close_reply()
         await self._tell(not_again_notice(self._deps.ids.uuid(), error))
         return Unaffordable(replace(spent, message=f"{spent.message}; the last call failed: {error.message}"))
@@ -275,6 +283,9 @@ class Attempts:
             end = await unless_aborted(
                 self._abort, lambda: self._streamed(request, reply), otherwise=Interrupted()
             )
+        except anyio.get_cancelled_exc_class():  # whoever read the events is gone
+            self._keep_cut_text()
+            raise
         finally:
             budget.settle(room, model, reply.known_usage(estimate))
         self._note(request, reply, end)
@@ -356,6 +367,7 @@ class Attempts:
             case Broke(error):
                 self._note_part(request, reply, error.kind, error.status, error.request_id, error.message)
             case Interrupted():
+                self._keep_cut_text()
                 self._note_part(request, reply, "aborted")
             case Unaffordable():
                 pass

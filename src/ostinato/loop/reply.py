@@ -15,7 +15,7 @@ from ostinato.events import (
     TextDelta,
     ThinkingDelta,
 )
-from ostinato.messages import AssistantMessage, ToolUse, Usage, assistant_fragment
+from ostinato.messages import AssistantMessage, Text, ToolUse, Usage, assistant_fragment
 from ostinato.normalise.token_estimate import text_tokens
 from ostinato.ports import Ids
 
@@ -39,6 +39,8 @@ class Reply(msgspec.Struct):
     given_calls: list[ToolUse] = msgspec.field(default_factory=list[ToolUse])
     """The same calls as they came, before their ids were made unique."""
     needs_follow_up: bool = False
+    open_text: list[str] = msgspec.field(default_factory=list[str])
+    """What came of a text that is not complete yet."""
     streamed_characters: int = 0
     start_usage: Usage = msgspec.field(default_factory=Usage)
     stop: MessageStop | None = None
@@ -48,6 +50,7 @@ class Reply(msgspec.Struct):
         """Take in one event; returns the fragment if the event completed a block."""
         if type(event) is TextDelta:  # by far the most
             self.streamed_characters += len(event.text)
+            self.open_text.append(event.text)
             return None
         match event:
             case MessageStart():
@@ -73,6 +76,8 @@ class Reply(msgspec.Struct):
         if not self.response_id:
             self.response_id = ids.uuid()
         block = event.block
+        if isinstance(block, Text):
+            self.open_text.clear()
         if isinstance(block, ToolUse):
             if block.id and block in self.given_calls:
                 return None  # the same call, sent twice
@@ -81,6 +86,21 @@ class Reply(msgspec.Struct):
             self.tool_use_blocks.append(block)
             self.needs_follow_up = True
         fragment = assistant_fragment(ids.uuid(), self.response_id, self.model, block)
+        self.assistant_messages.append(fragment)
+        return fragment
+
+    def cut_off(self, ids: Ids) -> AssistantMessage | None:
+        """The text that will not be completed any more, as it was shown: the last fragment of the reply. An open thought or call
+        is nothing that could be sent again.
+        """
+        text = "".join(self.open_text)
+        self.open_text.clear()
+        if not text.strip():
+            return None
+        self.response_id = self.response_id or ids.uuid()
+        fragment = replace(
+            assistant_fragment(ids.uuid(), self.response_id, self.model, Text(text)), is_incomplete=True
+        )
         self.assistant_messages.append(fragment)
         return fragment
 
