@@ -8,6 +8,7 @@ import pytest
 from tests.cli.command import Desk, prompts_of, wait_for
 from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, conversation, sent, stuck
 from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.thoroughness import usually
 
 from ostinato.testing import OnWire, Reply, StrictServer, call, say
 
@@ -44,7 +45,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(usually(1, all_of=20)))
 def test_hostile_text_that_comes_byte_by_byte_does_nothing(desk: Desk, seed: int):
     """The screen raises for every sequence that is not ours."""
     chance = random.Random(seed)

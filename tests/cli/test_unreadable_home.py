@@ -53,10 +53,15 @@ class Strangers:
         )
 
 
-@pytest.fixture(params=["HOME", "OSTINATO_HOME"])
-def strangers(request: pytest.FixtureRequest) -> Iterator[Strangers]:
+@pytest.fixture
+def variable() -> str:
+    return "HOME"
+
+
+@pytest.fixture
+def strangers(variable: str) -> Iterator[Strangers]:
     root = Path(tempfile.mkdtemp())
-    yield Strangers(root, str(request.param))
+    yield Strangers(root, variable)
     (root / "home").chmod(0o700)
     shutil.rmtree(root)
 
@@ -82,6 +87,13 @@ def test_every_command_works_or_says_why_not(strangers: Strangers, command: tupl
     if command == ("-p", "hi"):
         assert b"not kept" in ended.stderr
         assert b"cannot reach" in ended.stderr, "it went on to the model"
+
+
+@pytest.mark.parametrize("variable", ["OSTINATO_HOME"])
+def test_a_folder_of_ours_that_is_named_and_closed_is_told_likewise(strangers: Strangers):
+    ended = strangers.run("-p", "hi")
+    assert b"not kept" in ended.stderr
+    assert b"cannot reach" in ended.stderr
 
 
 def test_no_look_at_the_disk_on_the_way_to_a_query_can_raise():

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from tests.journal import writing_process
 from tests.journal.sessions_on_disk import reopened
+from tests.thoroughness import usually
 
 from ostinato.errors import JournalError
 from ostinato.journal.read import Scan, read_session
@@ -40,11 +41,11 @@ def uuids(found: Scan) -> list[str]:
     return [record.uuid for record in found.records if isinstance(record, UserMessage)]
 
 
-def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path):
+def test_repeated_kills_lose_nothing_that_was_acknowledged(tmp_path: Path):
     path = tmp_path / "s1.jsonl"
     random = Random(20)
     promised: list[str] = []
-    for _ in range(20):
+    for _ in range(usually(8, all_of=40)):
         process = start(path)
         promised += acknowledged(process, random.randrange(1, 120))
         promised += killed(process)

@@ -27,7 +27,7 @@ from ostinato.testing import FakeClock, Reply, RunLog, ScriptedModel, call_with,
 from ostinato.testing.scripted_permissions import BY_TEST
 from ostinato.tool import ToolContext, ToolOutcome
 
-COUNT: Final = int(os.environ.get("OSTINATO_RANDOM_SCHEDULES", "60"))
+COUNT: Final = int(os.environ.get("OSTINATO_RANDOM_SCHEDULES", "24"))
 TIMEOUT_S: Final = 5.0
 MOST_SECONDS: Final = 400
 
@@ -193,7 +193,7 @@ def check(plan: Plan, scene: Scene) -> None:
 
 @pytest.mark.parametrize("part", range(6))
 async def test_whatever_the_schedule_order_bounds_and_results_hold(part: int):
-    first = 0 if COUNT == 60 else int.from_bytes(os.urandom(4), "big")
+    first = 0 if COUNT == 24 else int.from_bytes(os.urandom(4), "big")
     for seed in range(first + part, first + COUNT, 6):
         plan = planned(seed)
         scene = await played(plan)

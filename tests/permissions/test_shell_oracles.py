@@ -21,8 +21,8 @@ from ostinato.permissions.shell_reader import read_command
 
 pytestmark = pytest.mark.process
 
-COUNT = int(os.environ.get("OSTINATO_SHELL_TEXTS", "100"))
-FUZZED = int(os.environ.get("OSTINATO_SHELL_FUZZED", "10000"))
+COUNT = int(os.environ.get("OSTINATO_SHELL_TEXTS", "60"))
+FUZZED = int(os.environ.get("OSTINATO_SHELL_FUZZED", "4000"))
 MAX_SECONDS = 0.05
 CORPUS = Path(__file__).with_name("shell_corpus.json")
 """Written by `scripts/shell_reader_proof.py`."""

@@ -1,5 +1,7 @@
 """A web server on 127.0.0.1 that plays pages byte for byte, each as often as it is asked for, and counts who came."""
 
+import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -11,7 +13,7 @@ Page = Iterable[bytes] | Callable[[], Iterator[bytes]]
 class PageServer:
     """`pages` by path; what is not there is a 404. `requests` holds the heads of all requests."""
 
-    def __init__(self, pages: Mapping[str, Page]) -> None:
+    def __init__(self, pages: Mapping[str, Page], tls: ssl.SSLContext | None = None) -> None:
         self.pages = dict(pages)
         self.requests: list[str] = []
         self.connections = 0
@@ -21,19 +23,27 @@ class PageServer:
         class Handler(BaseRequestHandler):
             def handle(self) -> None:
                 outer.connections += 1
+                secured = (
+                    tls.wrap_socket(self.request, server_side=True, do_handshake_on_connect=False)
+                    if tls
+                    else None
+                )
+                with suppress(OSError), secured or self.request as connection:
+                    self.answered(connection)
+
+            def answered(self, connection: socket.socket) -> None:
                 head = b""
                 while b"\r\n\r\n" not in head:
-                    more = self.request.recv(65_536)
+                    more = connection.recv(65_536)
                     if not more:
                         return
                     head += more
                 outer.requests.append(head.decode("latin-1"))
                 page = outer.pages.get(head.split(b" ")[1].decode("latin-1"), [answer(404, b"not here")])
-                with suppress(OSError):
-                    for piece in page() if callable(page) else page:
-                        if outer._stop.is_set():
-                            return
-                        self.request.sendall(piece)
+                for piece in page() if callable(page) else page:
+                    if outer._stop.is_set():
+                        return
+                    connection.sendall(piece)
 
         class Server(ThreadingTCPServer):
             allow_reuse_address = True

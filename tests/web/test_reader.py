@@ -5,9 +5,11 @@ import ssl
 import tracemalloc
 import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.providers.test_certificates import PEM, server_side
 from tests.web.page_server import PageServer, answer, endless, moved
 
 from ostinato.errors import UsageError
@@ -163,11 +165,16 @@ def test_what_is_public_is_read_over_tls_and_a_port_is_left_alone():
     assert str(web_address("https://bücher.example/ü?ä")) == "https://xn--bcher-kva.example/%C3%BC?%C3%A4"
 
 
-async def test_a_server_that_cannot_prove_its_name_is_not_read():
-    with PageServer({"/": [answer(200, b"not over TLS")]}) as server:
-        context = ssl.create_default_context()
-        error = await refused(near(server, trust=lambda: context), f"https://127.0.0.1:{server.port}/")
-    assert "cannot be read" in error.message
+async def test_a_server_that_cannot_prove_its_name_is_not_read(tmp_path: Path):
+    certificate = tmp_path / "pair.pem"
+    certificate.write_text(PEM)
+    with PageServer({"/": [answer(200, b"over TLS")]}, tls=server_side(certificate)) as server:
+        url, knows_nobody = f"https://127.0.0.1:{server.port}/", ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        error = await refused(near(server, trust=lambda: knows_nobody), url)
+        assert "cannot be read" in error.message
+        assert server.requests == []
+        knows_it = ssl.create_default_context(cafile=certificate)
+        assert (await near(server, trust=lambda: knows_it).get(url)).body == b"over TLS"
 
 
 async def test_where_nobody_answers_the_error_says_so():

@@ -6,9 +6,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 
 import anyio.lowlevel
 from msgspec.structs import replace
+from tests.thoroughness import spread
 
 from ostinato.errors import ModelError
 from ostinato.events import AnyModelEvent, BlockStart, BlockStop, MessageStart
@@ -182,11 +184,12 @@ def wired_deps(deps: Deps, line: Line) -> Deps:
 
 
 def courses(ends: TwoEnds, sent: Sent, request: int) -> Iterator[tuple[Course, End]]:
-    """What the loop hears of that reply, for each byte after which its connection may end, and both ways to end. Two ends with the
-    same course are one and the same run.
+    """What the loop hears of that reply, for each byte after which its connection may end (usually the ends of all chunks and a
+    choice of bytes in between), and both ways to end. Two ends with the same course are one and the same run.
     """
-    data = b"".join(sent.chunks)
-    for after_bytes in range(len(data) + 1):
+    ends_of_chunks = [0, *accumulate(len(chunk) for chunk in sent.chunks)]
+    between = spread(range(ends_of_chunks[-1]), 4 * len(sent.chunks))
+    for after_bytes in sorted({*ends_of_chunks, *between}):
         decoder = ends.reader(CallIds(sent.request.messages))
         reader, heard = BatchReader(decoder), list[str]()
         for chunk in _cut(sent.chunks, after_bytes):
