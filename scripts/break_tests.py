@@ -23,6 +23,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 MAP = Path("tests") / "seed_map" / "map.toml"
 PATCHES = Path("tests") / "seed_map" / "patches"
@@ -217,8 +219,6 @@ FORKS.set_forkserver_preload(["pytest", "anyio.pytest_plugin", "hypothesis", "ms
 
 def pytest_here(arguments: list[str], tree: Path, env: dict[str, str], output: Any) -> None:
     """In a fork: become what `python -m pytest` would be there."""
-    import pytest  # what only reads the map has no need of it
-
     file = output.detach()
     for stream in (1, 2):
         os.dup2(file, stream)
