@@ -38,7 +38,7 @@ ACCOUNT = Reply(
     say("<summary>Several parts were looked at in their order; nothing in them needs to be known.</summary>"),
     usage=COST,
 )
-PARTS = 16
+PARTS = 20
 """Fill the window once."""
 
 

@@ -251,7 +251,7 @@ WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
     "a summary that is asked for again": lambda: compacted(
         0, Reply(call("Look", "no")), Fails(TOO_LONG), SUMMARY
     ),
-    "no summary": lambda: compacted(0, Reply(say("no"))),
+    "no summary": lambda: compacted(1, Reply(say("no"))),
     "an output that fits": lambda: scene(Fails(TOO_MUCH), Reply(say("short"))),
 }
 

@@ -14,7 +14,13 @@ from ostinato.normalise.token_estimate import text_tokens
 from ostinato.records import NOTHING_CARRIED, Boundary, Carried, Fold, Snip
 
 MAX_WORDS_TOKENS: Final = 20_000
-"""Of the user's own words, newest first (semantics §24.12)."""
+"""Of the user's own words (semantics §24.12)."""
+
+WHOLE_SHARE: Final = 0.75
+"""Of the room for words: the newest, each whole."""
+
+CUT_TOKENS: Final = 300
+"""Of each older message, where not all can be whole."""
 
 WORDS_SHARE: Final = 0.1
 """Of the window, where that is less."""
@@ -114,20 +120,29 @@ def _newest(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _fitting(words: Sequence[str], room_tokens: int) -> tuple[str, ...]:
-    """The newest that fit, in their order; the newest of all is cut rather than left out."""
+    """In their order: whole if all of them fit. Else the newest are whole and the older ones cut, so that a log that was pasted pushes
+    out no rule that was said in a sentence before it; the oldest go last.
+    """
+    if sum(map(_tokens, words)) <= room_tokens:
+        return tuple(words)
     kept: list[str] = []
+    whole_tokens = int(room_tokens * WHOLE_SHARE)
     for said in reversed(words):
-        tokens = text_tokens(len(said.encode("utf-8", "replace")))
-        if tokens > room_tokens:
-            if not kept:
-                kept.append(_shortened(said, room_tokens))
+        is_whole = _tokens(said) <= whole_tokens
+        told = said if is_whole else _shortened(said, CUT_TOKENS if kept else whole_tokens)
+        whole_tokens = whole_tokens - _tokens(told) if is_whole else 0
+        room_tokens -= _tokens(told)
+        if room_tokens < 0:
             break
-        room_tokens -= tokens
-        kept.append(said)
+        kept.append(told)
     return tuple(reversed(kept))
 
 
+def _tokens(text: str) -> int:
+    return text_tokens(len(text.encode("utf-8", "replace")))
+
+
 def _shortened(text: str, room_tokens: int) -> str:
-    if text_tokens(len(text.encode("utf-8", "replace"))) <= room_tokens:
+    if _tokens(text) <= room_tokens:
         return text
     return cut(text, room_tokens * CHARACTERS_A_TOKEN)
