@@ -99,6 +99,7 @@ def test_a_longer_circle_is_one_too():
 def test_equal_calls_of_one_response_count_once():
     assert brief(judged([SAME] * 9)) == []
     assert brief(judged([SAME] * 3, [SAME] * 3)) == []
+    assert brief(judged(*[[SAME] * 3] * 6)) == brief(judged(*[[SAME]] * 6))
 
 
 def test_one_new_answer_in_a_round_is_news():
