@@ -201,6 +201,7 @@ class _Maker:
             instructions=lambda: self._instructions,
             runs_shell_lines=self._options.shell_lines,
             on_shell_output=self._options.on_shell_output,
+            tell=self._options.on_notice,
         )
         return slash_reader(engine, ground)
 

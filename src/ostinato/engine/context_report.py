@@ -6,9 +6,9 @@ from typing import Final, assert_never
 
 import msgspec
 
-from ostinato.codec import encode
 from ostinato.context.exchanges import exchanges, shown_call
 from ostinato.context.pipeline import freed_tokens
+from ostinato.engine.cache_report import CacheReport, cache_report
 from ostinato.history import History, undone_edits
 from ostinato.messages import (
     AssistantMessage,
@@ -25,8 +25,8 @@ from ostinato.messages import (
     UserMessage,
 )
 from ostinato.normalise.rendering import rendered_user_blocks
-from ostinato.normalise.token_estimate import blocks_tokens, text_tokens
-from ostinato.ports import ModelRequest, ToolSchema
+from ostinato.normalise.token_estimate import blocks_tokens, counted_tokens, text_tokens, tools_tokens
+from ostinato.ports import ModelRequest
 from ostinato.records import AnyEdit, Boundary, Fold, ReplaceResult, Retract, Snip, StripMedia, Undo
 from ostinato.state import State
 from ostinato.window_limits import auto_compact_tokens, reserved_output_tokens
@@ -59,16 +59,20 @@ class MadeEdit(msgspec.Struct, frozen=True):
 
 
 class ContextReport(msgspec.Struct, frozen=True):
-    """`compacts_at_tokens`: from there on the conversation is summarised; None where it never is."""
+    """`compacts_at_tokens`: from there on the conversation is summarised; None where it never is. `counted_tokens`: how many of the
+    used ones the provider has counted; the rest is estimated.
+    """
 
     model: str
     window_tokens: int
     used_tokens: int
+    counted_tokens: int
     reserved_for_reply_tokens: int
     compacts_at_tokens: int | None
     parts: tuple[Part, ...]
     prompts: tuple[SaidPrompt, ...]
     edits: tuple[MadeEdit, ...]
+    cache: CacheReport
 
     @property
     def free_tokens(self) -> int:
@@ -91,11 +95,13 @@ def context_report(
         model=model.id,
         window_tokens=model.context_window,
         used_tokens=used_tokens,
+        counted_tokens=min(used_tokens, counted_tokens(state.messages)),
         reserved_for_reply_tokens=reserved_output_tokens(model),
         compacts_at_tokens=auto_compact_tokens(model) if auto_compact else None,
         parts=_scaled(_parts(view, request, user_context), used_tokens),
         prompts=tuple(said_prompts(view)),
         edits=tuple(made_edits(whole)),
+        cache=cache_report(whole, used_tokens, model),
     )
 
 
@@ -133,7 +139,8 @@ def _told(edit: AnyEdit, before: History) -> tuple[str, str]:
                 (one.call for one in exchanges(before.view()) if one.call.id == edit.tool_use_id), None
             )
             where = f", whole in {edit.stored_as}" if edit.stored_as else ""
-            return "result", (shown_call(called) if called else edit.tool_use_id) + where
+            what = (shown_call(called) if called else edit.tool_use_id) + where
+            return f"result {edit.how}".rstrip(), what
         case Snip():
             return "rounds hidden", "the model asked for it" if edit.is_asked else "looked up again later"
         case Fold():
@@ -159,7 +166,7 @@ def _beginning(message: UserMessage) -> str:
 def _parts(view: Sequence[Message], request: ModelRequest, user_context: str) -> Mapping[str, int]:
     sizes: Counter[str] = Counter()
     sizes["system prompt"] = sum(_tokens(text) for text in request.system)
-    sizes["tools"] = sum(map(_tool_tokens, request.tools))
+    sizes["tools"] = tools_tokens(request.tools)
     if user_context.strip():
         sizes["instructions and date"] = _tokens(user_context)
     names = {
@@ -209,10 +216,6 @@ def _scaled(sizes: Mapping[str, int], used_tokens: int) -> tuple[Part, ...]:
     factor = used_tokens / total if total else 0.0
     ordered = sorted(sizes.items(), key=lambda pair: -pair[1])
     return tuple(Part(name, round(tokens * factor)) for name, tokens in ordered if tokens)
-
-
-def _tool_tokens(tool: ToolSchema) -> int:
-    return text_tokens(len(encode(tool.input_schema)) + len(tool.description.encode("utf-8", "replace")))
 
 
 def _tokens(text: str) -> int:

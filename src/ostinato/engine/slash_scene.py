@@ -11,7 +11,7 @@ import msgspec
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.engine.configuration import Configuration
-from ostinato.engine.options import shows_nobody
+from ostinato.engine.options import shows_nobody, tells_nobody
 from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.slash.command_line import prompt_mode
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class SlashGround(msgspec.Struct, frozen=True):
     """What commands look at and an engine does not show. The calls give what holds at that moment.
 
-    `runs_shell_lines`: what begins with `!` is the user's own command; `on_shell_output` is told what it prints.
+    `runs_shell_lines`: what begins with `!` is the user's own command; `on_shell_output` is told what it prints, `tell` gets sentences
+    for the user.
     """
 
     configuration: Configuration
@@ -38,6 +39,7 @@ class SlashGround(msgspec.Struct, frozen=True):
     instructions: Callable[[], LoadedInstructions]
     runs_shell_lines: bool = False
     on_shell_output: Callable[[str, str], None] = shows_nobody
+    tell: Callable[[str], None] = tells_nobody
 
 
 def slash_reader(engine: QueryEngine, ground: SlashGround) -> PromptReader:
@@ -86,6 +88,7 @@ def _scene(engine: QueryEngine, ground: SlashGround, abort: Abort) -> "SlashScen
         whole_history=engine.whole_history,
         context=partial(engine.context, abort),
         model_problem=engine.model_problem,
+        tell=ground.tell,
         settings=_settings(ground.configuration),
         trust=_trust(ground.configuration),
     )

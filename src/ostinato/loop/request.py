@@ -1,11 +1,14 @@
 """The request of one pass: view, prompt and tools put together; the same for the same history, byte for byte."""
 
+import msgspec
+
 from ostinato.loop.deps import QueryParams
 from ostinato.messages import AssistantMessage
 from ostinato.normalise.normaliser import Normaliser
 from ostinato.normalise.repairing import MAX_REPAIR_LEVEL
-from ostinato.normalise.token_estimate import MessageSizes, request_tokens
+from ostinato.normalise.token_estimate import MessageSizes, request_tokens, tools_tokens
 from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
+from ostinato.records import ResponseEnded
 from ostinato.state import State
 from ostinato.tool import Tool
 
@@ -17,6 +20,13 @@ def max_output_tokens(state: State, wanted: int | None = None) -> int:
     """`wanted` is the caller's own limit, which holds for every pass."""
     limit = state.tool_use_context.model.max_output_tokens
     return min(state.max_output_tokens_override or wanted or DEFAULT_MAX_OUTPUT_TOKENS, limit)
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    """The newest reply whose usage is known, and the tools of the request that it answered."""
+
+    reply: ResponseEnded | None
+    tools: tuple[ToolSchema, ...]
 
 
 class RequestBuilder:
@@ -35,6 +45,7 @@ class RequestBuilder:
         self._schemas: tuple[ToolSchema, ...] = ()
         self._built: tuple[State, ModelRequest] | None = None
         self._sizes = MessageSizes()
+        self._counted = _Counted(None, ())
 
     def knows_call(self, call_id: str) -> bool:
         """Whether the history of the last request has a call with this id."""
@@ -56,7 +67,15 @@ class RequestBuilder:
 
     def tokens(self, state: State) -> int:
         """Input tokens of the request of this state. Raises IllegalHistory in strict mode."""
-        return request_tokens(self.build(state), state.messages, self._sizes)
+        request = self.build(state)
+        return request_tokens(request, state.messages, self._sizes, new_tools_tokens=self._new_tools_tokens())
+
+    def _new_tools_tokens(self) -> int:
+        """Of tools that the request which was counted last did not have yet."""
+        if self._counted.tools is self._schemas:
+            return 0
+        known = {tool.name for tool in self._counted.tools}
+        return tools_tokens(tool for tool in self._schemas if tool.name not in known)
 
     def build(self, state: State) -> ModelRequest:
         """The same request for the same state. Raises IllegalHistory in strict mode."""
@@ -67,7 +86,7 @@ class RequestBuilder:
         return request
 
     def _made(self, state: State) -> ModelRequest:
-        context = state.tool_use_context
+        context, before = state.tool_use_context, self._schemas
         if self._model is not context.model:
             # Another one took over: what only the first can read is left out.
             self._model = context.model
@@ -79,6 +98,9 @@ class RequestBuilder:
                 ToolSchema(tool.name, tool.description, tool.input_schema, tool.flat_parameters)
                 for tool in context.deferred.sent(context.tools)
             )
+        last = state.messages.last_response
+        if self._built is None or last is not self._counted.reply:
+            self._counted = _Counted(last, self._schemas if self._built is None else before)
         return ModelRequest(
             model=context.model.id,
             system=self._settings.system,

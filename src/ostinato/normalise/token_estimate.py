@@ -25,7 +25,7 @@ from ostinato.messages import (
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.normalise.shared_beginning import shared_beginning
 from ostinato.normalise.text_density import tokens_by_kind
-from ostinato.ports import ModelRequest, RequestMessage
+from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
 from ostinato.records import ResponseEnded
 
 BYTES_A_TOKEN: Final = 2.5
@@ -77,8 +77,12 @@ class MessageSizes:
         return totals[-1] if totals else 0
 
 
-def request_tokens(request: ModelRequest, history: History, sizes: MessageSizes | None = None) -> int:
-    """Input tokens of a request that was built from this history. `sizes`: of the requests before it, if they are kept."""
+def request_tokens(
+    request: ModelRequest, history: History, sizes: MessageSizes | None = None, *, new_tools_tokens: int = 0
+) -> int:
+    """Input tokens of a request that was built from this history. `sizes`: of the requests before it, if they are kept.
+    `new_tools_tokens`: of tools that the request which was counted last did not have.
+    """
     last, view = history.last_response, history.view()
     if last is None or last.usage.context_tokens == 0:
         return whole_request_tokens(request, sizes)
@@ -86,19 +90,29 @@ def request_tokens(request: ModelRequest, history: History, sizes: MessageSizes 
     length = _counted_length(then, last)
     if length is None:
         return whole_request_tokens(request, sizes)
-    counted = last.usage.context_tokens
+    counted = last.usage.context_tokens + new_tools_tokens
     if history.counted is not None:
         return min(whole_request_tokens(request, sizes), counted + _grown_by(then[:length], view))
     return counted + sum(blocks_tokens(_blocks(message)) for message in view[length:])
 
 
+def counted_tokens(history: History) -> int:
+    """What of the view the provider counted at the end of its last reply; 0 where it has changed since."""
+    last = history.last_response
+    if last is None or history.counted is not None or _counted_length(history.view(), last) is None:
+        return 0
+    return last.usage.context_tokens
+
+
 def whole_request_tokens(request: ModelRequest, sizes: MessageSizes | None = None) -> int:
     """Input tokens of a request of which nothing was counted."""
     system = sum(text_tokens(_size(text)) for text in request.system)
-    tools = sum(
-        text_tokens(len(encode(tool.input_schema)) + _size(tool.description)) for tool in request.tools
-    )
-    return system + tools + (sizes or MessageSizes()).total(request.messages)
+    return system + tools_tokens(request.tools) + (sizes or MessageSizes()).total(request.messages)
+
+
+def tools_tokens(tools: Iterable[ToolSchema]) -> int:
+    """Of what the model is told of them."""
+    return sum(text_tokens(len(encode(tool.input_schema)) + _size(tool.description)) for tool in tools)
 
 
 def blocks_tokens(blocks: Iterable[UserBlock | AssistantBlock]) -> int:

@@ -182,3 +182,116 @@ async def test_a_conversation_without_a_word_has_nothing_to_compact(tmp_path: Pa
         assert "nothing was changed" in ((await desk.type("/compact")).text or "")
         assert not (await desk.type("/context")).is_error
         assert model.requests == []
+
+
+# ------------------------------------------------------------------------------------------------ the cache and its price
+
+PRICED = replace(ROOMY, prices=Prices(3, 15, cache_read=0.3, cache_write=3.75))
+
+
+def cached(request: ModelRequest, number: int) -> Reply:
+    """As `asked`, with usage as a provider with a cache gives it."""
+    if request.source.name == "compact":
+        return Reply(say(ACCOUNT), usage=Usage(500, 50))
+    return Reply(say(f"ok {number}"), usage=Usage(10, 10, 8_000 + 1_000 * number, 1_000))
+
+
+def cached_talk(tmp_path: Path, facts: ModelFacts, **more: Any) -> tuple[Any, ScriptedModel]:
+    model = ScriptedModel(script=cached, facts=facts)
+    given = options(tmp_path, model, home=tmp_path / "home", tool=looking_tool(100), **more)
+    environment = {**(given.environment or {}), "ANTHROPIC_API_KEY": "key-1"}
+    return open_engine(replace(given, environment=environment)), model
+
+
+async def test_what_the_cache_did_and_what_it_is_worth_is_shown_and_given_to_programs(tmp_path: Path):
+    opened, _ = cached_talk(tmp_path, PRICED)
+    async with opened as engine:
+        desk = Desk(engine, ScriptedModel(), tmp_path)
+        await desk.type("One.")
+        await desk.type("Two.")
+        report = await desk.report()
+        cache = report["cache"]
+        assert cache["sent_tokens"] == 10 + cache["read_tokens"] + cache["written_tokens"]
+        assert cache["next_from_cache_usd"] == pytest.approx(report["used_tokens"] * 0.3e-6)
+        assert cache["next_anew_usd"] == pytest.approx(report["used_tokens"] * 3.75e-6)
+        assert cache["missed"] == []
+        assert report["counted_tokens"] == cache["sent_tokens"] + 10
+        assert "from its cache" in ((await desk.type("/context")).text or "")
+
+
+async def test_a_miss_is_listed_with_its_cause_also_after_a_resume(tmp_path: Path):
+    opened, _ = cached_talk(tmp_path, PRICED)
+    async with opened as engine:
+        desk = Desk(engine, ScriptedModel(), tmp_path)
+        await desk.type("One.")
+        await desk.type("Two.")
+        first = await desk.report()
+        assert first["cache"]["missed"] == []
+    losing = ScriptedModel(
+        Reply(say("a"), usage=Usage(10, 10, 20_000, 1_000)),
+        Reply(say("b"), usage=Usage(10, 10, 0, 22_000)),
+        facts=PRICED,
+    )
+    given = options(tmp_path, losing, home=tmp_path / "home", resume=desk.engine.session_id)
+    async with open_engine(given) as engine:
+        desk = Desk(engine, losing, tmp_path)
+        await desk.type("Three.")
+        await desk.type("Four.")
+        (miss,) = (await desk.report())["cache"]["missed"]
+        assert (miss["cause"], miss["expected_tokens"], miss["read_tokens"]) == ("server", 21_000, 0)
+        assert "cache_break" in desk.notices
+        session = engine.session_id
+    async with open_engine(
+        options(tmp_path, ScriptedModel(facts=PRICED), home=tmp_path / "home", resume=session)
+    ) as engine:
+        assert len((await Desk(engine, losing, tmp_path).report())["cache"]["missed"]) == 1
+
+
+@pytest.mark.parametrize(("facts", "is_known"), [(PRICED, True), (ROOMY, False)])
+async def test_before_the_cache_is_lost_the_price_of_it_is_said_or_that_it_is_not_known(
+    tmp_path: Path, facts: ModelFacts, is_known: bool
+):
+    told: list[str] = []
+    opened, model = cached_talk(tmp_path, facts, on_notice=told.append)
+    async with opened as engine:
+        desk = Desk(engine, model, tmp_path)
+        for number in range(3):
+            await desk.type(f"Wish number {number}. " + "Something long. " * 400)
+        await desk.type("/compact")
+        price = " ".join(told)
+        assert ("$" in price) == is_known
+        assert ("not known" in price) == (not is_known)
+        (edit,) = (await desk.report())["edits"]
+        undone = (await desk.type(f"/context undo {edit['edit_id']}")).text or ""
+        assert ("$" in undone) == is_known
+        assert ("not known" in undone) == (not is_known)
+        switched = (await desk.type("/model anthropic/claude-haiku-5-5")).text or ""
+        assert "from its cache" in switched
+        assert ("not known" in switched) == (not is_known)
+
+
+async def test_the_price_of_a_summary_is_told_before_it_is_asked_for(tmp_path: Path):
+    order: list[str] = []
+
+    def noting(request: ModelRequest, number: int) -> Reply:
+        order.append(request.source.name)
+        return cached(request, number)
+
+    def told(_text: str) -> None:
+        order.append("price")
+
+    model = ScriptedModel(script=noting, facts=PRICED)
+    given = options(tmp_path, model, home=tmp_path, on_notice=told)
+    async with open_engine(given) as engine:
+        desk = Desk(engine, model, tmp_path)
+        await desk.type("Wish. " + "Something long. " * 900)
+        await desk.type("And on. " + "Something long. " * 900)
+        await desk.type("/compact")
+    assert order[-2:] == ["price", "compact"]
+
+
+async def test_a_model_that_nobody_has_asked_anything_is_changed_without_a_word_of_money(tmp_path: Path):
+    opened, model = cached_talk(tmp_path, PRICED)
+    async with opened as engine:
+        done = await Desk(engine, model, tmp_path).type("/model anthropic/claude-haiku-5-5")
+        assert "$" not in (done.text or "")

@@ -9,6 +9,7 @@ import msgspec
 
 from ostinato.context.compaction import Compacted, Folded, NotCompacted
 from ostinato.context.reactive import message_tokens
+from ostinato.engine.cache_price import price_of_change, shown_price
 from ostinato.engine.context_report import said_prompts
 from ostinato.engine.conversation_context import ConversationContext
 from ostinato.engine.costs import cost_usd, prices_of
@@ -16,8 +17,9 @@ from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line
 from ostinato.invariants import cut_points
+from ostinato.loop.compaction_notices import SUMMARISING
 from ostinato.messages import Message, Usage
-from ostinato.ports import ModelFacts
+from ostinato.normalise.token_estimate import whole_request_tokens
 
 USUAL_SUMMARY_TOKENS: Final = 2_000
 MIN_UUID: Final = 4
@@ -45,10 +47,13 @@ async def answer_compact(scene: SlashScene, arguments: str) -> SlashReply:
         )
     if wish.is_preview:
         return SlashReply(_preview(context, view, wish, start), is_kept=False)
-    return await _compacted(context, wish, start)
+    scene.tell(f"{SUMMARISING}\n{_prices(context, view, wish, start)}")
+    return await _compacted(scene, context, wish, start)
 
 
-async def _compacted(context: ConversationContext, wish: _Wish, start: int | None) -> SlashReply:
+async def _compacted(
+    scene: SlashScene, context: ConversationContext, wish: _Wish, start: int | None
+) -> SlashReply:
     compaction, facts = context.compaction(), context.pass_facts()
     messages, words = context.state.messages, wish.instructions
     done: Compacted | Folded | NotCompacted
@@ -56,23 +61,25 @@ async def _compacted(context: ConversationContext, wish: _Wish, start: int | Non
         done = await compaction.fold_from(messages, facts, start, instructions=words)
     else:
         done = await compaction(messages, facts, trigger="manual", instructions=words, kept_from=start)
+    used = context.used_tokens()
     match done:
         case NotCompacted():
             told = f"nothing was changed: {done.message}"
             return SlashReply(told + "\n") if done.why == "too_little" else refusal(told)
-        case Folded():
-            await context.edit(done.fold)
-            return _told(done.fold.edit_id, done.tokens_before, done.tokens_after)
-        case Compacted():
-            await context.edit(done.boundary)
-            notice = context.note(done.boundary)
-            told = _told(done.boundary.edit_id, done.boundary.pre_tokens, done.tokens_after)
-            return msgspec.structs.replace(told, notices=(notice,))
+        case Folded(edit):
+            await context.edit(edit)
+            return _told(scene, edit.edit_id, used)
+        case Compacted(edit):
+            await context.edit(edit)
+            notice = context.note(edit)
+            return msgspec.structs.replace(_told(scene, edit.edit_id, used), notices=(notice,))
 
 
-def _told(edit_id: str, before: int, after: int) -> SlashReply:
+def _told(scene: SlashScene, edit_id: str, before: int) -> SlashReply:
+    """In the numbers of `/context`."""
+    after = scene.context().used_tokens()
     return SlashReply(
-        f"about {before:,} tokens of the conversation are about {after:,} now; `/context undo {edit_id[:8]}` takes it back\n"
+        f"about {before:,} tokens in the window are about {after:,} now; `/context undo {edit_id[:8]}` takes it back\n"
     )
 
 
@@ -107,31 +114,33 @@ def _place(view: Sequence[Message], named: str) -> int | None:
 
 
 def _preview(context: ConversationContext, view: Sequence[Message], wish: _Wish, start: int | None) -> str:
-    whole = sum(map(message_tokens, view))
-    part = view if start is None else view[start:] if wish.side == "from" else view[:start]
-    tokens = sum(map(message_tokens, part))
-    which = (
-        "all but the newest rounds"
-        if start is None
-        else f"everything {wish.side} the message".replace("-", " ")
-    )
-    model, used = context.state.tool_use_context.model, context.used_tokens()
-    shared = used if wish.side != "up-to" else 0
-    asked = Usage(
-        input_tokens=used - shared if shared else tokens,
-        cache_read_input_tokens=shared,
-        output_tokens=USUAL_SUMMARY_TOKENS,
-    )
-    after = max(0, used - tokens) + USUAL_SUMMARY_TOKENS
-    anew = Usage(cache_creation_input_tokens=after)
+    part, which = _part(view, wish, start), "all but the newest rounds"
+    if start is not None:
+        which = f"everything {wish.side} the message".replace("-", " ")
+    tokens, whole = sum(map(message_tokens, part)), sum(map(message_tokens, view))
     return (
         f"a summary would stand for {which}: about {tokens:,} of {whole:,} tokens in {len(part)} messages\n"
-        f"writing it would cost about {_price(asked, model)}, if the provider still holds the conversation in its cache\n"
-        f"the next request would be read anew: about {_price(anew, model)}\n"
+        f"{_prices(context, view, wish, start)}"
     )
 
 
-def _price(usage: Usage, model: ModelFacts) -> str:
+def _prices(context: ConversationContext, view: Sequence[Message], wish: _Wish, start: int | None) -> str:
+    """Of writing the summary, and of the request after it."""
+    tokens = sum(map(message_tokens, _part(view, wish, start)))
+    model, used = context.state.tool_use_context.model, context.used_tokens()
+    if wish.side == "up-to":  # asked on its own; otherwise with the conversation itself, which is cached
+        asked = Usage(input_tokens=tokens, output_tokens=USUAL_SUMMARY_TOKENS)
+    else:
+        asked = Usage(cache_read_input_tokens=used, output_tokens=USUAL_SUMMARY_TOKENS)
     prices = prices_of(model)
-    tokens = usage.context_tokens
-    return f"{tokens:,} tokens (price not known)" if prices is None else f"${cost_usd(usage, prices):.4f}"
+    price = shown_price(None if prices is None else cost_usd(asked, prices))
+    estimated = whole_request_tokens(context.request())  # on the high side, like `tokens`
+    after = used - round(used * min(1.0, tokens / max(1, estimated))) + USUAL_SUMMARY_TOKENS
+    return (
+        f"writing the summary costs {price}, if the provider still holds the conversation in its cache\n"
+        f"{price_of_change(after, model, was_tokens=used)}"
+    )
+
+
+def _part(view: Sequence[Message], wish: _Wish, start: int | None) -> Sequence[Message]:
+    return view if start is None else view[start:] if wish.side == "from" else view[:start]

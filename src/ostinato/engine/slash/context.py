@@ -5,17 +5,22 @@ from typing import Final
 
 import msgspec
 
+from ostinato.context.reactive import message_tokens
+from ostinato.engine.cache_price import price_of_change, shown_price
 from ostinato.engine.context_report import ContextReport, MadeEdit, context_report, made_edits
 from ostinato.engine.conversation_context import ConversationContext
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import padded, shown_line
+from ostinato.messages import Message
+from ostinato.normalise.token_estimate import whole_request_tokens
 from ostinato.records import Undo
 from ostinato.window_limits import auto_compact_tokens
 
 SHOWN_ID: Final = 8
 MAX_EDITS: Final = 15
 MAX_PROMPTS: Final = 10
+MAX_MISSED: Final = 5
 BAR_COLUMNS: Final = 20
 _NAME_COLUMNS: Final = 30
 HINT: Final = "`/context`, `/context --json`, or `/context undo EDIT` with the first letters of an edit's id"
@@ -49,23 +54,38 @@ async def _undo(scene: SlashScene, context: ConversationContext, wanted: str) ->
         return refusal(
             f"{what} an id that begins with `{shown_line(wanted, 40)}`", hint="`/context` lists them"
         )
+    before = context.state.messages.view()
     await context.edit(Undo(scene.uuid(), found[0].edit_id))
     now = scene.context()
+    return SlashReply(f"taken back: {_named(found[0])}\n{_price(context, before, now)}{_warning(now)}")
+
+
+def _price(was: ConversationContext, before: Sequence[Message], now: ConversationContext) -> str:
+    """What stands before the change stays in the cache."""
+    view, used = now.state.messages.view(), now.used_tokens()
+    changed = sum(map(message_tokens, view[_same_beginning(before, view) :]))
+    whole = whole_request_tokens(now.request())
+    kept = round(used * max(0, whole - changed) / max(1, whole))
+    model = now.state.tool_use_context.model
+    return price_of_change(used, model, kept_tokens=kept, was_tokens=was.used_tokens())
+
+
+def _same_beginning(before: Sequence[Message], now: Sequence[Message]) -> int:
+    pairs = zip(before, now, strict=False)
+    different = (place for place, (then, new) in enumerate(pairs) if then != new)
+    return next(different, min(len(before), len(now)))
+
+
+def _warning(now: ConversationContext) -> str:
     limit = auto_compact_tokens(now.state.tool_use_context.model)
-    used = now.used_tokens()
-    too_full = used >= limit and context.auto_compact
-    warning = (
-        "The window is full with it: the next prompt summarises the conversation again.\n" if too_full else ""
-    )
-    return SlashReply(
-        f"taken back: {_named(found[0])}. The conversation has about {used:,} tokens now, and the provider must read the changed part "
-        f"anew.\n{warning}"
-    )
+    if now.auto_compact and now.used_tokens() >= limit:
+        return "The window is full with it: the next prompt summarises the conversation again.\n"
+    return ""
 
 
 def _lines(report: ContextReport) -> Iterable[str]:
     yield f"{shown_line(report.model, 60)}: about {report.used_tokens:,} of {report.window_tokens:,} tokens are used"
-    yield f" ({report.used_tokens / report.window_tokens:.0%})\n\n"
+    yield f" ({report.used_tokens / report.window_tokens:.0%})\n{_counted(report)}\n"
     rows = [(part.name, part.tokens) for part in report.parts]
     rows += [("kept free for the reply", report.reserved_for_reply_tokens), ("free", report.free_tokens)]
     for name, tokens in rows:
@@ -73,12 +93,32 @@ def _lines(report: ContextReport) -> Iterable[str]:
         yield f"{padded(shown_line(name, _NAME_COLUMNS), _NAME_COLUMNS)} {tokens:>10,}  {bar}".rstrip() + "\n"
     if report.compacts_at_tokens is not None:
         yield f"\nfrom {report.compacts_at_tokens:,} tokens on the conversation is summarised\n"
+    yield from _cache_lines(report)
     yield from _edit_lines(report.edits)
     if report.prompts:
         yield "\nyour prompts, as `/compact --up-to NUMBER` and `--from NUMBER` count them\n"
         yield from (
             f"{one.number:>4}  {shown_line(one.beginning, 80)}\n" for one in report.prompts[-MAX_PROMPTS:]
         )
+
+
+def _counted(report: ContextReport) -> str:
+    if report.counted_tokens == 0:
+        return "all of it is estimated: no reply has counted the conversation as it is now\n"
+    newer = report.used_tokens - report.counted_tokens
+    return f"{report.counted_tokens:,} of them were counted by the provider, {newer:,} newer ones are estimated\n"
+
+
+def _cache_lines(report: ContextReport) -> Iterable[str]:
+    cache = report.cache
+    if cache.sent_tokens is not None:
+        yield f"\nof the {cache.sent_tokens:,} tokens sent last, the provider read {cache.read_tokens or 0:,} from its cache"
+        yield f" and wrote {cache.written_tokens or 0:,} to it\n"
+        cached, anew = shown_price(cache.next_from_cache_usd), shown_price(cache.next_anew_usd)
+        yield f"reading all of it again costs {cached} from the cache, {anew} anew\n"
+    if cache.missed:
+        yield f"the cache was missed {len(cache.missed)} times\n"
+        yield from (f"  {shown_line(one.text, 200)}\n" for one in cache.missed[-MAX_MISSED:])
 
 
 def _edit_lines(edits: Sequence[MadeEdit]) -> Iterable[str]:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from ostinato.engine.cache_price import has_cached, price_of_other_model
+from ostinato.engine.conversation_context import ConversationContext
 from ostinato.engine.slash.near_names import did_you_mean, near_names
 from ostinato.engine.slash.reply import SlashReply
 from ostinato.engine.slash.scene import SlashScene
@@ -18,8 +20,10 @@ async def answer_model(scene: SlashScene, arguments: str) -> SlashReply:
     if not arguments:
         problem = scene.model_problem
         return SlashReply(_account(scene.model) if problem is None else _unusable(scene.model, problem))
+    before, context = scene.model, scene.context()
     facts = await scene.set_model(arguments)
-    return SlashReply(f"from the next prompt on: {_account(facts)}{_doubt(facts)}")
+    price = _price(context, before, facts)
+    return SlashReply(f"from the next prompt on: {_account(facts)}{_doubt(facts)}{price}")
 
 
 def _account(facts: ModelFacts) -> str:
@@ -36,6 +40,14 @@ def unusable_model(facts: ModelFacts, problem: OstinatoError) -> str:
     """In one line: the name, as far as one was given, and why no model can be asked."""
     name = "no model" if facts.id == facts.provider else shown_line(facts.id, _NAME_CHARACTERS)
     return f"{name}: {shown_line(problem.message, _REASON_CHARACTERS)}"
+
+
+def _price(context: ConversationContext, before: ModelFacts, after: ModelFacts) -> str:
+    """Nothing where the same model goes on, or none has read anything yet."""
+    is_same = (before.provider, before.id) == (after.provider, after.id)
+    if is_same or not has_cached(context.state.messages.view()):
+        return ""
+    return price_of_other_model(context.used_tokens(), before, after)
 
 
 def _doubt(facts: ModelFacts) -> str:

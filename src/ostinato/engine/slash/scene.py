@@ -9,6 +9,7 @@ from ostinato.config.load import Effective
 from ostinato.config.source import Problem
 from ostinato.config.trust import TrustState
 from ostinato.engine.conversation_context import ConversationContext
+from ostinato.engine.options import tells_nobody
 from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.errors import OstinatoError
 from ostinato.events import ModelCost
@@ -38,6 +39,7 @@ class SlashScene:
     one of the next query, and raises ConfigurationError for a name that is none. `record` writes into the session's journal, and
     raises JournalError. `uuid` makes identifiers. `whole_history` is the history with what summaries have hidden.
     `context` looks at the window as it is at that moment, and changes what fills it. `model_problem`: why no model can be asked.
+    `tell` says something to the user at once, before the command has an answer.
     """
 
     session_id: str
@@ -61,3 +63,4 @@ class SlashScene:
     settings: SettingsInForce | None = None
     trust: TrustState | None = None
     model_problem: OstinatoError | None = None
+    tell: Callable[[str], None] = tells_nobody
