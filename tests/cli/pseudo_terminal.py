@@ -116,7 +116,8 @@ class PseudoTerminal:
     @property
     def is_idle(self) -> bool:
         """Whether the prompt waits and nothing works."""
-        return self.screen.cursor_line.startswith((">", "  ")) and "\nworking, " not in self.screen.bottom
+        is_working = any(f"\n{doing}, " in self.screen.bottom for doing in ("working", "summarising"))
+        return self.screen.cursor_line.startswith((">", "  ")) and not is_working
 
     @property
     def _ended(self) -> int:

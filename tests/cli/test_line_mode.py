@@ -5,7 +5,7 @@ from tests.cli.command import Desk, prompts_of
 from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UNTIL_GO, conversation, last_prompt
 from tests.cli.pseudo_terminal import PseudoTerminal
 
-from ostinato.testing import OnWire, Reply, StrictServer, call, say
+from ostinato.testing import Gate, OnWire, Reply, StrictServer, call, say
 
 pytestmark = pytest.mark.process
 
@@ -111,6 +111,22 @@ def test_an_unfinished_block_is_seen_before_it_is_complete_and_stands_there_once
         terminal.sees("(interrupted)")
         terminal.prompted(1)
         assert terminal.text.count("a bold") == 1
+
+
+def test_while_a_summary_is_written_that_is_what_it_says_and_works_afterwards(desk: Desk):
+    small = '{"models": {"opus": {"contextWindow": 20000, "maxOutputTokens": 4000}}}'
+    gate = Gate()
+    summary = Reply(say("<summary>The user said hi, and numbers were printed.</summary>"), holds={3: gate})
+    printed = [Reply(call("Bash", f"t{number}", command="seq 1 3500")) for number in range(2)]
+    flags = ("--model", "opus", "--settings", small, "--allowed-tools", "Bash")
+    with conversation(desk, *printed, summary, Reply(say("the end")), flags=flags) as (terminal, _):
+        terminal.type("hi" + ENTER)
+        terminal.until(lambda: "\nsummarising, " in terminal.screen.bottom)
+        terminal.sees("Summarising")
+        gate.open()
+        terminal.prompted(1)
+        terminal.sees("the end")
+        assert "summarising, " not in terminal.text
 
 
 def test_tools_that_run_are_seen_with_what_they_wrote_last_and_then_as_done(desk: Desk):

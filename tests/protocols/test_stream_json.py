@@ -23,6 +23,7 @@ from ostinato.events import (
     UserEvent,
 )
 from ostinato.loop.attempt_notices import heartbeat_notice, retry_notice
+from ostinato.loop.compaction_notices import summarised_notice, summarising_notice
 from ostinato.messages import (
     Image,
     SystemMessage,
@@ -36,7 +37,7 @@ from ostinato.messages import (
 from ostinato.ports import Prices
 from ostinato.protocols.json_lines import MAX_LINE_BYTES, json_document, json_line
 from ostinato.protocols.stream_json import StreamedSession, StreamJson
-from ostinato.testing import SCRIPTED_FACTS, call, say, think, think_hidden
+from ostinato.testing import SCRIPTED_FACTS, CountingIds, call, say, think, think_hidden
 
 READ = call("Read", "t1", file_path="a.py")
 PRICES = Prices(input=1.0, output=2.0, cache_read=0.1, cache_write=1.25)
@@ -149,6 +150,15 @@ def test_a_wait_without_a_status_says_null_and_a_sign_of_life_says_why_too():
     busy = ModelError("too busy", kind="rate_limit", status=429, retry=True)
     (alive,) = play([SystemEvent(heartbeat_notice("u", busy, 90))])[1:]
     assert (alive["retry_delay_ms"], alive["error_status"], alive["error"]) == (90_000, 429, "rate_limit")
+
+
+def test_while_a_summary_is_written_clients_are_told_the_state_and_its_end():
+    ids = CountingIds()
+    begun, over = play([SystemEvent(summarising_notice(ids)), SystemEvent(summarised_notice(ids))])[1:]
+    assert [(told["subtype"], told["status"]) for told in (begun, over)] == [
+        ("status", "compacting"),
+        ("status", None),
+    ]
 
 
 def test_what_a_notice_says_to_programs_stands_beside_its_text_and_never_over_it():

@@ -153,7 +153,7 @@ class Dialogue:
         if first_lines:
             self._line.print_above(first_lines)
         async for event in events:
-            await self._screen.show(self._work.shell_ends(event) + self._transcript.take(event))
+            await self._screen.show(self._work.watch(event) + self._transcript.take(event))
             if isinstance(event, AssistantEvent):
                 self._screen.has_shown(call.id for call in event.message.tool_uses)
             if isinstance(event, Result):

@@ -83,7 +83,7 @@ class LiveView:
                 return self._on_own_line(self._styled(_RED if is_bad else _CYAN, line))
             case UserEvent(message):
                 return self._diff(message)
-            case SystemEvent(message):
+            case SystemEvent(message) if message.text:
                 return self._on_own_line(self._styled(_DIM, f"{terminal_text(message.text)}\n"))
             case Tombstone():
                 is_shown, self._is_reply_shown = self._is_reply_shown, False

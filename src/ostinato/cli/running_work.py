@@ -18,6 +18,7 @@ from ostinato.cli.transcript import Transcript
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
 from ostinato.events import Event, SystemEvent, Terminal
+from ostinato.messages import SystemMessage
 from ostinato.ports import Workspace
 from ostinato.visible_text import visible
 
@@ -44,6 +45,7 @@ class RunningWork:
         self._attached: tuple[QueryEngine, PromptLine] | None = None
         self._started_s: float | None = None
         self._is_last = False
+        self._is_summarising = False
         self._left: list[str] = []
         self._shell = RunningShell(paint, monotonic_s)
 
@@ -62,6 +64,7 @@ class RunningWork:
 
     def end(self) -> None:
         self._started_s = None
+        self._is_summarising = False
 
     @property
     def is_busy(self) -> bool:
@@ -157,9 +160,11 @@ class RunningWork:
         if self._attached is not None:
             self._attached[1].refresh()
 
-    def shell_ends(self, event: Event) -> str:
-        """What stays of the person's own command when its answer is not what ends it."""
+    def watch(self, event: Event) -> str:
+        """What is drawn follows; returns what stays of the person's own command when its answer is not what ends it."""
         match event:
+            case SystemEvent(SystemMessage(subtype="status", data=data)):
+                self._is_summarising = bool(data and data.get("status") == "compacting")
             case SystemEvent():
                 self._shell.over()
             case Terminal() if self._shell.is_running:
@@ -181,7 +186,8 @@ class RunningWork:
         queued = queued_lines(waiting, width, self._paint)
         room = max(rows // 2 - len(queued) - 2, 1)
         unfinished = self._shell.live_lines(width, room) or self._transcript.live_lines(width, room)
-        status = f"working, {self._monotonic_s() - self._started_s:.0f} s"
+        doing = "summarising" if self._is_summarising else "working"
+        status = f"{doing}, {self._monotonic_s() - self._started_s:.0f} s"
         if self._is_last:
             status += " · then it leaves; Ctrl-C stops and stays"
         elif columns >= _WIDE_COLUMNS:

@@ -169,6 +169,8 @@ class Transcript:
 
     def _system(self, message: SystemMessage) -> str:
         """What a command answered is shown as it is, everything else in passing."""
+        if not message.text:  # a state that is over: nothing is to be read
+            return ""
         text = terminal_text(message.text).rstrip("\n") + "\n"
         return self.note(text) if message.subtype == "local_command_output" else self.passing(text)
 

@@ -14,6 +14,18 @@ WITHOUT_MODEL: Final = (
 FAILED: Final = "The conversation could not be summarised: {why}."
 GOES_ON: Final = " It goes on as it is."
 
+SUMMARISING: Final = "Summarising the conversation…"
+
+
+def summarising_notice(ids: Ids) -> SystemMessage:
+    """A model is asked for a summary, which takes its time; never stored."""
+    return notice_message(ids.uuid(), "status", SUMMARISING, data={"status": "compacting"})
+
+
+def summarised_notice(ids: Ids) -> SystemMessage:
+    """The end of that, for who shows a state: what came of it is another notice's to say. Never stored."""
+    return notice_message(ids.uuid(), "status", "", data={"status": None})
+
 
 def boundary_notice(boundary: Boundary, ids: Ids, text: str = "") -> SystemMessage:
     """Clients know two triggers; what nobody asked for is `auto`. `text` empty: says who made it."""

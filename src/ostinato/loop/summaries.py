@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from ostinato.context_pass import SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.errors import ModelError
+from ostinato.events import SystemEvent
 from ostinato.loop.budget import BudgetSpent
+from ostinato.loop.compaction_notices import summarised_notice, summarising_notice
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.request import RequestBuilder
@@ -25,12 +27,14 @@ CUT_REASONS: Final = OUTPUT_LIMIT_REASONS | {"pause_turn"}
 
 
 class Summaries:
-    """Implements `Summarise` for one pass."""
+    """Implements `Summarise` for one pass. While a model is asked, which takes its time, that is what the user sees."""
 
     def __init__(self, state: State, deps: Deps, ledger: Ledger, requests: RequestBuilder) -> None:
         context = state.tool_use_context
         self._state = state
         self._requests = requests
+        self._ledger = ledger
+        self._ids = deps.ids
         index = state.bounds.fallback_index
         self._ask = SideCall(
             deps,
@@ -42,8 +46,10 @@ class Summaries:
         )
 
     async def __call__(self, wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
+        await self._ledger.emit(SystemEvent(summarising_notice(self._ids)))
         request = self._with_prefix(wanted) if wanted.shares_prefix else self._alone(wanted)
         end = await self._ask(request, lambda: whole_request_tokens(request))
+        await self._ledger.emit(SystemEvent(summarised_notice(self._ids)))
         return summary_of(end)
 
     def _with_prefix(self, wanted: SummaryWanted) -> ModelRequest:
