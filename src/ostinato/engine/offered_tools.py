@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from ostinato.codec import encode
 from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools, FoundTools, deferred
 from ostinato.engine.gate import is_read_only_shell
 from ostinato.engine.moved_commands import moving
@@ -45,6 +46,7 @@ def offered_tools(
 ) -> Offered:
     """The built-in ones in their order, then the caller's. Raises UsageError for a caller's tool that no provider would take."""
     hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
+    _check_schemas(options.extra_tools)
     first = _first(options, facts, equipment, frozenset(hidden))
     tools = (*first, *options.extra_tools)
     wrong = tool_problems(tools)
@@ -57,6 +59,18 @@ def offered_tools(
     # What a small model is offered is chosen for it; one that is to search would never find anything.
     later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, options.extra_tools, facts)
     return _with_search(shown, later, found, off)
+
+
+def _check_schemas(tools: Sequence[Tool]) -> None:
+    """Raises UsageError for a schema that is no JSON: it would fail each request, as if the model could not be reached."""
+    for tool in tools:
+        try:
+            encode(tool.input_schema)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UsageError(
+                f"the schema of the tool `{tool.name}` is no JSON: {error}",
+                hint="it must be finite and hold texts, numbers, lists and mappings only; say `$ref` for what contains itself",
+            ) from error
 
 
 def _first(
