@@ -15,9 +15,14 @@ NODE: dict[str, Any] = {
     "type": "object",
     "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
 }
-DEEP: dict[str, Any] = {"type": "string"}
-for _ in range(150):
-    DEEP = {"type": "object", "properties": {"children": DEEP}}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"children": schema}}
+    return schema
+
 
 SENT: dict[str, dict[str, Any]] = {
     "a tree": {**NODE, "$defs": {"node": NODE}},
@@ -29,7 +34,7 @@ SENT: dict[str, dict[str, Any]] = {
     "itself": {"type": "object", "properties": {"children": {"$ref": "#"}}},
     "nowhere": {"type": "object", "properties": {"children": {"$ref": "#/$defs/gone"}}},
     "somewhere else": {"type": "object", "properties": {"children": {"$ref": "https://example.com/s.json"}}},
-    "deep": DEEP,
+    "deep": nested(150),
     "odd words": {
         "type": "object",
         "properties": {"children": {"type": 5, "enum": 3, "items": True, "properties": [], "required": "x"}},
@@ -46,18 +51,11 @@ def round_trip() -> dict[str, Any]:
     return circle
 
 
-def bottomless() -> dict[str, Any]:
-    deep: dict[str, Any] = {"type": "string"}
-    for _ in range(100_000):
-        deep = {"type": "array", "items": deep}
-    return {"type": "object", "properties": {"children": deep}}
-
-
 REFUSED: dict[str, Any] = {
     "objects in a circle": round_trip(),
     "no JSON": {"type": "object", "properties": {"children": {"default": object()}}},
     "a name that is no text": {"type": "object", "properties": {(1, 2): {}}},
-    "without a bottom": bottomless(),
+    "without a bottom": nested(100_000),
     "a list": {"type": "array"},
     "a choice": {"type": "object", "anyOf": [{"type": "object"}]},
 }

@@ -195,6 +195,16 @@ async def test_it_never_goes_through_a_shell(tmp_path: Path):
     assert "--regexp=x; rm -rf /" in arguments
 
 
+@pytest.mark.parametrize("given", [{}, {"glob": "*"}, {"path": "sub"}, {"multiline": True}])
+async def test_what_is_no_file_does_not_stop_a_search(folder: ToolFolder, given: dict[str, str]):
+    folder.put("sub/a.txt", "match")
+    os.mkfifo(folder.path / "sub/pipe")
+    (folder.path / "sub/loop").symlink_to(folder.path)
+    (folder.path / "sub/zero").symlink_to("/dev/zero")
+    (folder.path / "sub/gone").symlink_to("nowhere")
+    assert await folder.text("Grep", pattern="match", **given) == "sub/a.txt"
+
+
 async def test_a_flood_of_files_comes_in_the_order_of_paths_and_says_so(tmp_path: Path):
     output = "".join(f"./f{number:05d}\0" for number in reversed(range(MAX_DATED_FILES + 1)))
     folder = ToolFolder(tmp_path, FakeWorkspace(tmp_path, play=lambda _argv: played(output)))
