@@ -14,6 +14,7 @@ from ostinato.messages import (
     Reminder,
     ToolResult,
     ToolUse,
+    attachment_message,
     tool_result_message,
 )
 from ostinato.processes import BackgroundFacts, BackgroundOutput, background_task_id
@@ -132,6 +133,13 @@ async def test_a_resumed_conversation_hears_that_its_commands_are_gone(tmp_path:
     assert [_reminder(message).key for message in told] == [ID]
     assert await scene.keys([*started(), *told]) == []
     assert await Scene(tmp_path).keys([*started(), *told]) == []
+
+
+async def test_a_resumed_conversation_that_knows_only_that_it_runs_hears_it_too(tmp_path: Path):
+    told = attachment_message("r", Reminder("background", "It still runs.", f"{ID} runs"))
+    scene = Scene(tmp_path)
+    assert await scene.keys([told]) == [ID]
+    assert await scene.keys([told]) == []
 
 
 @pytest.mark.parametrize("view", [[], started(is_error=True)])

@@ -1,9 +1,13 @@
 """An account made without a model: the user's own words, files, commands; bounded, and the same each time."""
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.context.carried import carried_on, carried_text
 from ostinato.context.digest import HEAD, digest_text
+from ostinato.history import History
 from ostinato.messages import (
     Message,
     QueuedCommand,
@@ -17,6 +21,11 @@ from ostinato.messages import (
     tool_result_message,
     user_prompt,
 )
+
+
+def told(messages: Sequence[Message]) -> str:
+    carried = carried_on(History.empty().extend(messages), messages, 100_000)
+    return digest_text(messages, carried, 10_000)
 
 
 def round_of(call_id: str, name: str, *, is_error: bool = False, **given_input: object) -> list[Message]:
@@ -40,7 +49,7 @@ WORK: list[Message] = [
 
 
 def test_it_holds_what_matters_and_nothing_the_user_did_not_say_as_the_users():
-    text = digest_text(WORK, 10_000)
+    text = told(WORK)
     assert text.startswith(HEAD)
     for expected in (
         "Fix the build.",
@@ -57,22 +66,20 @@ def test_it_holds_what_matters_and_nothing_the_user_did_not_say_as_the_users():
     assert text.index("Fix the build.") < text.index("And do not")
 
 
-def test_an_earlier_account_is_kept_so_that_the_first_wish_is_not_lost():
-    first = digest_text(WORK, 10_000)
-    summary = UserMessage("s1", (Text(first),), is_meta=True, origin="summary")
-    second = digest_text([summary, user_prompt("p2", "Now the lint.")], 10_000)
-    assert "Fix the build." in second
+def test_an_earlier_account_is_kept_so_that_what_it_said_is_not_lost():
+    first = user_prompt("s0", told(WORK))
+    summary = UserMessage("s1", first.content, is_meta=True, origin="summary")
+    second = told([summary, user_prompt("p2", "Now the lint.")])
+    assert "The build is green; lint fails." in second
     assert "Now the lint." in second
     assert second.count(HEAD) == 1
 
 
-def test_the_newest_words_of_the_user_come_whole_before_older_ones_come_at_all_and_the_first_are_there():
-    talk = [user_prompt(f"p{n}", f"wish {n} " + "x" * 300) for n in range(100)]
-    text = digest_text(talk, 4_000)
-    assert "wish 99 " + "x" * 300 in text
-    assert "wish 0 " in text
-    assert "wish 1 " not in text
-    assert "left out" in text
+def test_what_is_carried_is_there_whole_and_once_however_little_room_the_rest_has():
+    carried = carried_on(History.empty().extend(WORK), WORK, 100_000)
+    text = digest_text(WORK, carried, 200)
+    assert carried_text(carried) in text
+    assert text.count("Fix the build.") == 1
 
 
 texts = st.text(max_size=3_000)
@@ -91,6 +98,7 @@ messages = st.lists(
 
 @given(messages, st.integers(200, 20_000))
 def test_it_is_never_longer_than_allowed_and_the_same_each_time(said: list[Message], allowed: int):
-    text = digest_text(said, allowed)
-    assert len(text) <= allowed
-    assert text == digest_text(said, allowed)
+    carried = carried_on(History.empty().extend(said), said, 20_000)
+    text = digest_text(said, carried, allowed)
+    assert len(text) <= len(HEAD) + len(carried_text(carried)) + allowed + 20
+    assert text == digest_text(said, carried, allowed)

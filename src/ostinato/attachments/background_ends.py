@@ -12,6 +12,9 @@ from ostinato.ports import Ids, Workspace
 from ostinato.processes import BackgroundFacts, background_task_id
 
 SOURCE: Final = "background"
+RUNS: Final = " runs"
+"""What the key of a command ends with that goes on."""
+
 MAX_COMMAND_CHARACTERS: Final = 200
 
 
@@ -39,13 +42,14 @@ class BackgroundEnds:
         self._known_ends |= told
         news = [reminder for facts in present for reminder in self._news(facts, started, told)]
         if is_first:
-            gone = started - {facts.task_id for facts in present} - told
+            runs = {key.removesuffix(RUNS) for key in told if key.endswith(RUNS)}
+            gone = (started | runs) - {facts.task_id for facts in present} - told
             news += [_gone(task_id) for task_id in sorted(gone)]
         return [attachment_message(self._ids.uuid(), reminder) for reminder in news]
 
     def _news(self, facts: BackgroundFacts, started: set[str], told: set[str]) -> Sequence[Reminder]:
         if facts.state == "running":
-            key = f"{facts.task_id} runs"
+            key = f"{facts.task_id}{RUNS}"
             if facts.task_id in started or key in told:
                 return ()
             return (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ostinato.context.digest import Deeds, cut
+from ostinato.context.deeds import Deeds, cut
 from ostinato.context.summary_prompt import summary_in
 from ostinato.context.transcript import transcript_text
 from ostinato.context_pass import SummaryFailed, SummaryReply

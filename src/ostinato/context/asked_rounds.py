@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
-from ostinato.context.digest import deeds_of
+from ostinato.context.deeds import deeds_of
 from ostinato.context.exchanges import exchanges
 from ostinato.context.rounds import (
     KEPT_ROUNDS,

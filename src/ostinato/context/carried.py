@@ -7,7 +7,7 @@ wish.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ostinato.context.digest import cut, deeds_of, users_words
+from ostinato.context.deeds import cut, deeds_of, users_words
 from ostinato.history import History
 from ostinato.messages import Message, UserMessage
 from ostinato.normalise.token_estimate import text_tokens
@@ -25,10 +25,16 @@ CUT_TOKENS: Final = 300
 WORDS_SHARE: Final = 0.1
 """Of the window, where that is less."""
 
+MIN_WORDS_TOKENS: Final = 400
+"""In a window where that share says nothing."""
+
 FIRST_PROMPT_SHARE: Final = 0.25
 """Of the room for words: the first prompt, if it would not fit among the newest."""
 
 MAX_FILES: Final = 100
+SHORT: Final = "Summary:\n"
+"""Where, in the text of a summary, what is carried ends and the account of the rest begins."""
+
 CHARACTERS_A_TOKEN: Final = 2
 
 
@@ -79,7 +85,7 @@ def carried_on(
     deeds = deeds_of(gone)
     changed = _newest((*(path for part in parts for path in part.changed), *deeds.changed))
     read = _newest((*(path for part in parts for path in part.read), *deeds.read))
-    room = int(min(MAX_WORDS_TOKENS, WORDS_SHARE * window_tokens))
+    room = int(min(MAX_WORDS_TOKENS, max(MIN_WORDS_TOKENS, WORDS_SHARE * window_tokens)))
     return Carried(
         _shortened(first, int(room * FIRST_PROMPT_SHARE)),
         _fitting(words, room),

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from ostinato.context.account_prompt import SYSTEM, account_in, account_request
-from ostinato.context.digest import deeds_of
+from ostinato.context.deeds import deeds_of
 from ostinato.context.reactive import message_tokens
 from ostinato.context.span_account import BY_MODEL, risk_of, span_account
 from ostinato.context.spans import SPAN_TOKENS, finished_spans

@@ -7,8 +7,8 @@ from typing import Final, Literal, assert_never
 
 import msgspec
 
-from ostinato.context.carried import carried_on, carried_text
-from ostinato.context.digest import cut
+from ostinato.context.carried import SHORT, carried_on, carried_text
+from ostinato.context.deeds import cut
 from ostinato.context.reactive import kept_start, message_tokens
 from ostinato.context.summary_prompt import SUMMARISER, summary_in, summary_request
 from ostinato.context.transcript import transcript_text
@@ -166,7 +166,7 @@ class Compaction:
 
     def _message(self, summary: str, carried: str, *, is_alone: bool) -> UserMessage:
         whole = WHOLE.format(path=self._whole_path) if self._whole_path else ""
-        parts = (HEAD, carried, "Summary:\n" + summary, whole, GO_ON if is_alone else "")
+        parts = (HEAD, carried, SHORT + summary, whole, GO_ON if is_alone else "")
         text = "\n\n".join(part for part in parts if part)
         return UserMessage(self._new_uuid(), (Text(text),), is_meta=True, origin="summary")
 

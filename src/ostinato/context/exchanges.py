@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ostinato.context.digest import PATH_INPUTS
+from ostinato.context.deeds import PATH_INPUTS
 from ostinato.messages import AssistantMessage, Message, Text, ToolResult, ToolUse, UserMessage
 
 SHOWN_CHARACTERS = 120

@@ -7,8 +7,9 @@ least a tenth or does nothing.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ostinato.context.carried import carried_before, carried_on
-from ostinato.context.digest import cut, digest_text, users_words
+from ostinato.context.carried import carried_on
+from ostinato.context.deeds import cut, users_words
+from ostinato.context.digest import digest_text
 from ostinato.errors import ModelError
 from ostinato.history import History
 from ostinato.invariants import cut_points
@@ -22,7 +23,7 @@ TAIL_SHARE: Final = 0.25
 """Of what fits: the newest rounds that stay word for word."""
 
 DIGEST_SHARE: Final = 0.1
-"""Of what fits: the account of the rest."""
+"""Of what fits: the account of the rest, beside what is carried on."""
 
 CHARACTERS_A_TOKEN: Final = 2.5
 MIN_DIGEST_CHARACTERS: Final = 2_000
@@ -55,12 +56,12 @@ class ReactiveCompaction:
         if start == 0:
             return []
         view = messages.view()
-        gone, known = view[:start], carried_before(messages)
+        gone = view[:start]
+        carried = carried_on(messages, gone, fitting)
         room = max(MIN_DIGEST_CHARACTERS, int(fitting * DIGEST_SHARE * CHARACTERS_A_TOKEN))
-        text = Text(digest_text(gone, room, known))
+        text = Text(digest_text(gone, carried, room))
         summary = UserMessage(self._new_uuid(), (text,), is_meta=True, origin="summary")
         kept_from = view[start].uuid if start < len(view) else ""
-        carried = carried_on(messages, gone, fitting)
         return [
             Boundary(
                 self._new_uuid(),

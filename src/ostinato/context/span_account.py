@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ostinato.context.digest import Deeds, cut, deeds_of
+from ostinato.context.deeds import Deeds, cut, deeds_of
 from ostinato.context.exchanges import exchanges, shown_call
 from ostinato.messages import AssistantMessage, Message
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ostinato.context.digest import users_words
+from ostinato.context.deeds import users_words
 from ostinato.context.reactive import message_tokens
 from ostinato.invariants import cut_points
 from ostinato.messages import AssistantMessage, AttachmentMessage, Message, Reminder, UserMessage

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ostinato.codec import encode
-from ostinato.context.digest import cut
+from ostinato.context.deeds import cut
 from ostinato.messages import AssistantMessage, Message, Text, ToolResult, ToolUse, UserMessage
 from ostinato.normalise.rendering import rendered_user_blocks
 
