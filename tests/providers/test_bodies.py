@@ -335,9 +335,9 @@ def test_marks_are_at_most_four_on_the_wire_and_the_last_block_has_one(calls: in
     assert count_marks(body["system"] if system else []) + count_marks(body["tools"]) == 1
 
 
-def test_a_long_turn_is_marked_about_every_fifteen_blocks():
+def test_after_a_long_turn_there_is_a_mark_fifteen_blocks_before_the_end_and_one_where_the_turn_began():
     messages = [user(Text("hi")), *turn(20)]
-    assert mark_places(messages) == {2: frozenset({19, 4}), 1: frozenset({9})}
+    assert mark_places(messages) == {2: frozenset({19, 4}), 0: frozenset({0})}
     assert mark_places([user(Text("hi")), *turn(7)]) == {2: frozenset({6})}
 
 

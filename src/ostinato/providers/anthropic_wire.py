@@ -32,9 +32,6 @@ CACHE_MARK = b',"cache_control":{"type":"ephemeral"}}'
 BLOCKS_BETWEEN_MARKS = 15
 """The service looks about 20 blocks back from a mark for what it has cached; 15 leaves room."""
 
-MAX_MESSAGE_MARKS = 3
-"""Of the four marks that a request may carry; the other one closes tools and system prompt."""
-
 MIN_THINKING_TOKENS = 1024
 
 OPTIONAL = frozenset({"thinking", "temperature", "output_config"})
@@ -168,20 +165,23 @@ class AnthropicBodies:
 def mark_places(messages: Sequence[RequestMessage]) -> dict[int, frozenset[int]]:
     """Where cache marks go: message index to block indexes.
 
-    One at the very end; in a long last turn (the newest reply and its results) one more about every 15 blocks, so that
-    the service still finds what the call before had cached.
+    One at the very end. After a long turn (the newest reply and its results) one more 15 blocks before, and one where the request
+    before ended: there the service finds what it had cached, however many blocks have come since.
     """
+    reply = next((i for i in range(len(messages) - 1, 0, -1) if messages[i].role == "assistant"), 0)
+    newest = [
+        (index, place)
+        for index in range(len(messages) - 1, reply - 1, -1)
+        for place in range(len(messages[index].content) - 1, -1, -1)
+    ]
+    wanted = [newest] if len(newest) <= BLOCKS_BETWEEN_MARKS else [newest, newest[BLOCKS_BETWEEN_MARKS:]]
+    if len(wanted) > 1 and reply:
+        wanted.append([(reply - 1, place) for place in range(len(messages[reply - 1].content) - 1, -1, -1)])
     places: dict[int, frozenset[int]] = {}
-    blocks_since_mark, count = BLOCKS_BETWEEN_MARKS, 0
-    for message_index in range(len(messages) - 1, max(len(messages) - 3, -1), -1):
-        content = messages[message_index].content
-        for block_index in range(len(content) - 1, -1, -1):
-            if blocks_since_mark >= BLOCKS_BETWEEN_MARKS and _may_carry_mark(content[block_index]):
-                places[message_index] = places.get(message_index, frozenset()) | {block_index}
-                blocks_since_mark, count = 0, count + 1
-                if count == MAX_MESSAGE_MARKS:
-                    return places
-            blocks_since_mark += 1
+    for blocks in wanted:
+        index, place = next(((i, p) for i, p in blocks if _may_carry_mark(messages[i].content[p])), (-1, 0))
+        if index >= 0:
+            places[index] = places.get(index, frozenset()) | {place}
     return places
 
 
