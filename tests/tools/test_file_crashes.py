@@ -138,6 +138,66 @@ def test_random_bytes_under_random_edits_differ_exactly_where_asked(
     anyio.run(scenario)
 
 
+TEXTS = st.lists(
+    st.sampled_from([
+        "ab",
+        "b",
+        "\r\n",
+        "\n",
+        "\r",
+        "ä",
+        "漢",
+        "🙂",
+        " ",
+        "\u2028",
+        "\x0c",
+        "\\1",
+        "$&",
+        "{x}",
+    ]),
+    max_size=20,
+).map("".join)
+CODES = st.sampled_from([
+    ("utf-8", b""),
+    ("utf-8", b"\xef\xbb\xbf"),
+    ("utf-16-le", b"\xff\xfe"),
+    ("utf-16-be", b"\xfe\xff"),
+    ("utf-32-le", b"\xff\xfe\0\0"),
+    ("utf-32-be", b"\0\0\xfe\xff"),
+])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    text=TEXTS,
+    new=st.text(alphabet="ab $&\\1ä漢🙂\u2028{}%", max_size=8),
+    code=CODES,
+    start=st.integers(0, 30),
+    length=st.integers(1, 6),
+    tool=st.sampled_from(["Edit", "MultiEdit"]),
+)
+def test_in_every_encoding_a_random_edit_gives_exactly_the_text_with_its_places_replaced(
+    text: str, new: str, code: tuple[str, bytes], start: int, length: int, tool: str
+):
+    async def scenario() -> None:
+        with TemporaryDirectory() as name:
+            folder = ToolFolder(Path(name), FakeWorkspace(Path(name)))
+            encoding, mark = code
+            data = mark + text.encode(encoding)
+            folder.put("f", data)
+            assert not (await folder.call("Read", file_path="f")).is_error
+            old = text[start : start + length].translate({10: None, 13: None})
+            step = {"old_string": old, "new_string": new, "replace_all": True}
+            given = step if tool == "Edit" else {"edits": [step]}
+            is_meant = old in text and old not in {"", new}
+            outcome = await folder.call(tool, file_path="f", **given)
+            assert outcome.is_error is not is_meant
+            expected = text.replace(old, new) if is_meant else text
+            assert folder.bytes_of("f") == mark + expected.encode(encoding)
+
+    anyio.run(scenario)
+
+
 def matches(after: bytes, parts: list[bytes], new: str) -> bool:
     """Whether `after` is the parts with the new text between them, its line ends and encoding left open."""
     allowed = {
