@@ -67,9 +67,10 @@ class RunOptions(TypedDict, total=False):
 
 
 class ProgramOptions(RunOptions, total=False):
-    """`separate_stderr`: it is not mixed into the output."""
+    """`separate_stderr`: it is not mixed into the output. `stdin` is all that the child can read, by default nothing."""
 
     separate_stderr: bool
+    stdin: bytes | None
 
 
 class ShellOptions(RunOptions, total=False):

@@ -12,6 +12,7 @@ from ostinato.messages import (
     Image,
     Message,
     RedactedThinking,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -55,7 +56,7 @@ def _content_problems(index: int, message: RequestMessage) -> Iterable[str]:
         where = f"messages.{index}.content.{place}"
         if isinstance(block, Text) and not block.text.strip():
             yield f"{where}: the text is blank"
-        is_assistants = isinstance(block, ToolUse | Thinking | RedactedThinking)
+        is_assistants = isinstance(block, ToolUse | Thinking | RedactedThinking | ServerBlock)
         is_users = isinstance(block, ToolResult | Image | Document)
         if (message.role == "user" and is_assistants) or (message.role == "assistant" and is_users):
             yield f"{where}: a {type(block).__name__} block cannot stand in a {message.role} message"

@@ -51,6 +51,19 @@ class ToolUse(Block, frozen=True, tag="tool_use"):
     invalid_input: str | None = None
 
 
+class ServerBlock(Block, frozen=True, tag="server_block"):
+    """What the provider did itself inside a reply, a search of the web for example: nothing for us to run or to answer.
+
+    `state` holds the wire's own block, as JSON. A `call` and its `result` share `call_id`; on some wires both are one block, the
+    `whole`. `text` says the same to people, on one line or several.
+    """
+
+    part: Literal["call", "result", "whole"]
+    call_id: str
+    text: str
+    state: ProviderState
+
+
 class Image(Block, frozen=True, tag="image"):
     """`data` is base64."""
 
@@ -78,13 +91,14 @@ class ToolResult(Block, frozen=True, tag="tool_result"):
 
 
 UserBlock = Text | Image | Document | ToolResult
-AssistantBlock = Text | Thinking | RedactedThinking | ToolUse
+AssistantBlock = Text | Thinking | RedactedThinking | ToolUse | ServerBlock
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens of one response, counted apart: `input_tokens` holds neither cache reads nor cache writes.
 
-    `reasoning_tokens` are those of `output_tokens` that were thought, where the provider says so.
+    `reasoning_tokens` are those of `output_tokens` that were thought, where the provider says so. `web_searches` are those that the
+    provider ran; it charges for each.
     """
 
     input_tokens: int = 0
@@ -92,6 +106,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
     reasoning_tokens: int = 0
+    web_searches: int = 0
 
     @property
     def context_tokens(self) -> int:
@@ -110,6 +125,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
             self.cache_read_input_tokens + other.cache_read_input_tokens,
             self.cache_creation_input_tokens + other.cache_creation_input_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.web_searches + other.web_searches,
         )
 
     def minus(self, other: "Usage") -> "Usage":
@@ -120,6 +136,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
             max(0, self.cache_read_input_tokens - other.cache_read_input_tokens),
             max(0, self.cache_creation_input_tokens - other.cache_creation_input_tokens),
             max(0, self.reasoning_tokens - other.reasoning_tokens),
+            max(0, self.web_searches - other.web_searches),
         )
 
 

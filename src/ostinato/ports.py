@@ -96,7 +96,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
 
     `wants_stream` False asks for the reply in one piece: the same events come, all at once at its end. It is the way out
     when streaming fails. `continues_reply`: the last message is the assistant's, a reply that the provider paused
-    and now goes on with.
+    and now goes on with. `searches_web`: the provider may search the web itself while it answers, where it can.
     """
 
     model: str
@@ -110,6 +110,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     thinking: Thinking = NO_THINKING
     wants_stream: bool = True
     continues_reply: bool = False
+    searches_web: bool = False
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -131,7 +132,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
     have one. `overflow_patterns` are regular expressions for what its server says when the prompt is too long, beside the
     wordings that are known.
     `tool_names` limits the tools it is offered (small models), `max_result_characters` caps each tool result,
-    `forgiving_edit` lets Edit match with other white space when that is unique.
+    `forgiving_edit` lets Edit match with other white space when that is unique. `searches_web`: its provider can do that for it.
     """
 
     provider: str
@@ -151,6 +152,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
     max_result_characters: int | None = None
     forgiving_edit: bool = False
     short_prompt: bool = False
+    searches_web: bool = False
 
 
 class Model(Protocol):

@@ -304,3 +304,4 @@ class ModelSettings(msgspec.Struct, frozen=True):
     system: tuple[str, ...]
     user_context: str = ""
     temperature: float | None = None
+    searches_web: bool = False

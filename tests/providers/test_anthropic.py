@@ -104,10 +104,10 @@ def test_what_is_unknown_or_the_servers_own_is_passed_over():
     got = events_of(
         START,
         {"type": "brand_new", "index": 3, "delta": {"type": "odd"}},
-        opened(0, type="server_tool_use", id="s", name="web_search", input={}),
-        arguments('{"query": 1}'),
+        opened(0, type="server_tool_use", id="s", name="code_execution", input={}),
+        arguments('{"code": 1}'),
         closed(),
-        opened(1, type="web_search_tool_result", tool_use_id="s", content=[]),
+        opened(1, type="code_execution_tool_result", tool_use_id="s", content=[]),
         closed(1),
         opened_text(2),
         delta(2, "citations_delta", citation={"url": "x"}),

@@ -185,14 +185,14 @@ def test_thoughts_cut_before_their_end_are_shown_and_never_sent_back():
         ),
         pytest.param(
             (
-                wire.added(0, type="web_search_call", id="ws_0", status="in_progress"),
-                {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws_0"},
-                wire.done(0, type="web_search_call", id="ws_0", status="completed"),
+                wire.added(0, type="file_search_call", id="fs_0", status="in_progress"),
+                {"type": "response.file_search_call.searching", "output_index": 0, "item_id": "fs_0"},
+                wire.done(0, type="file_search_call", id="fs_0", status="completed"),
                 wire.done(1, **wire.message(1, "hi")),
                 wire.ended(),
             ),
             [Text("hi")],
-            id="what the server does on its own account",
+            id="what the server does on its own account, of another kind",
         ),
         pytest.param(
             (

@@ -11,15 +11,15 @@ from ostinato.context.pipeline import freed_tokens
 from ostinato.engine.cache_report import CacheReport, cache_report
 from ostinato.history import History, undone_edits
 from ostinato.messages import (
+    AssistantBlock,
     AssistantMessage,
     AttachmentMessage,
     Document,
     Image,
     Message,
     QueuedCommand,
-    RedactedThinking,
+    ServerBlock,
     Text,
-    Thinking,
     ToolResult,
     ToolUse,
     UserMessage,
@@ -194,8 +194,8 @@ def _of_message(message: Message, names: Mapping[str, str]) -> Iterator[tuple[st
             yield _of_text(message), tokens
 
 
-def _of_reply(block: Text | Thinking | RedactedThinking | ToolUse) -> str:
-    if isinstance(block, ToolUse):
+def _of_reply(block: AssistantBlock) -> str:
+    if isinstance(block, ToolUse | ServerBlock):
         return "calls"
     return "replies" if isinstance(block, Text) else "thinking"
 

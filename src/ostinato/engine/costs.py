@@ -11,6 +11,9 @@ from ostinato.ports import ModelFacts, Prices
 
 _TOKENS_A_PRICE: Final = 1_000_000
 
+SEARCH_USD: Final = 0.01
+"""What a search that the provider runs costs, at Anthropic and at OpenAI alike (November 2026: 10 dollars a thousand)."""
+
 FREE: Final = Prices(0, 0, 0, 0)
 
 ANTHROPIC_CACHE_WRITE: Final = 1.25
@@ -21,7 +24,7 @@ FactsOf = Callable[[str], ModelFacts | None]
 
 
 def cost_usd(usage: Usage, prices: Prices) -> float:
-    """US dollars for these tokens. A cache price that is not said is that of input."""
+    """US dollars for these tokens and searches. A cache price that is not said is that of input."""
     read = prices.input if prices.cache_read is None else prices.cache_read
     written = prices.input if prices.cache_write is None else prices.cache_write
     return (
@@ -29,7 +32,7 @@ def cost_usd(usage: Usage, prices: Prices) -> float:
         + usage.output_tokens * prices.output
         + usage.cache_read_input_tokens * read
         + usage.cache_creation_input_tokens * written
-    ) / _TOKENS_A_PRICE
+    ) / _TOKENS_A_PRICE + usage.web_searches * SEARCH_USD
 
 
 def prices_of(model: ModelFacts) -> Prices | None:

@@ -144,7 +144,7 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
     "web_private_hosts": _TEXTS,
     "web_search": (
         lambda value: value is None or is_text(value) or callable(value),
-        "an address with `{query}` in it, a function, or None",
+        'an address with `{query}` in it, "provider", a function, or None',
     ),
     "web_search_headers": (_is_environment, "a dict from texts to texts"),
     "background_on_timeout": _SWITCH,

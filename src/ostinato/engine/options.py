@@ -99,7 +99,8 @@ class Options(msgspec.Struct, frozen=True):
     `small_model` answers what tools ask beside the conversation (WebFetch's `prompt`); without one they do without.
     `web_private_hosts` names places that WebFetch may read although they are not public (`localhost:8000`, `10.0.0.0/8`).
     `background_on_timeout`: a command of the model whose time is over goes on in the background (docs/processes.md).
-    `web_search` is the address of a search service with `{query}` in it (`web_search_headers` go with it), or a function.
+    `web_search` is the address of a search service with `{query}` in it (`web_search_headers` go with it), a function, or
+    "provider": the model's provider searches while it answers, where it can, without a question (docs/tools.md).
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
     models over the network; environment variables win over them (docs/providers.md). `on_notice` gets sentences
     for the user that come up while the conversation runs; it must not block. `shell_lines`: a prompt that begins with `!` is

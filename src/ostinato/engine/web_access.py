@@ -1,19 +1,22 @@
 """The web as a conversation reaches it: proxies, certificates and allowed places from its options; loaded with the first page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ostinato.engine.options import Options
 from ostinato.errors import ConfigurationError
+from ostinato.permissions.rules import Rule
+from ostinato.ports import ModelFacts
 from ostinato.web_pages import SearchHit, SearchQuery, SearchWeb, Web, WebAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ostinato.web.addresses import AllowedPlaces
     from ostinato.web.reader import WebReader
+
+BY_PROVIDER: Final = "provider"
+"""Instead of an address: the model's provider searches, inside its replies."""
 
 SEARCH_VARIABLE: Final = "OSTINATO_WEB_SEARCH_URL"
 SEARCH_HEADERS_VARIABLE: Final = "OSTINATO_WEB_SEARCH_HEADERS"
@@ -42,7 +45,7 @@ class _Service:
         self._environment = environment
         self._search: SearchWeb | None = None
 
-    async def __call__(self, query: SearchQuery) -> "Sequence[SearchHit]":
+    async def __call__(self, query: SearchQuery) -> Sequence[SearchHit]:
         if self._search is None:
             from ostinato.web.search_service import SearchService  # ruff: ignore[import-outside-top-level] - see the module's docstring
 
@@ -55,18 +58,28 @@ class _Service:
         return await self._search(query)
 
 
+def searches_by_provider(
+    options: Options, facts: ModelFacts, rules: Sequence[Rule], environment: Mapping[str, str]
+) -> bool:
+    """Whether it is wanted, can be done for this model, and nobody forbade searching: what happens there passes no gate."""
+    is_denied = any(rule.behaviour == "deny" and rule.tool == "WebSearch" for rule in rules)
+    is_spoken = facts.provider != "openai" or facts.openai_wire == "responses"
+    is_wanted = (options.web_search or environment.get(SEARCH_VARIABLE)) == BY_PROVIDER
+    return is_wanted and facts.searches_web and is_spoken and not is_denied
+
+
 def is_search_address(address: str) -> bool:
-    """Whether it can be asked: an address of the web with a place for the words."""
-    return "{query}" in address and address.startswith(("http://", "https://"))
+    """Whether it can be asked: an address of the web with a place for the words, or the word for the model's provider."""
+    return address == BY_PROVIDER or ("{query}" in address and address.startswith(("http://", "https://")))
 
 
 def search_of(options: Options, environment: Mapping[str, str]) -> SearchWeb | None:
-    """Raises ConfigurationError for an address that cannot be asked."""
+    """What is asked where the provider does not search. Raises ConfigurationError for an address that cannot be asked."""
     wanted = options.web_search
     if wanted is not None and not isinstance(wanted, str):
         return wanted
-    address = wanted or environment.get(SEARCH_VARIABLE, "")
-    if not address:
+    address = environment.get(SEARCH_VARIABLE, "") if wanted in {None, "", BY_PROVIDER} else wanted
+    if not address or address == BY_PROVIDER:
         return None
     if not is_search_address(address):
         raise ConfigurationError(
@@ -83,7 +96,7 @@ def _headers(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, mark, value in pairs if mark and name.strip()}
 
 
-def _places(entries: "Sequence[str]") -> "AllowedPlaces":
+def _places(entries: Sequence[str]) -> "AllowedPlaces":
     from ostinato.web.addresses import allowed_places  # ruff: ignore[import-outside-top-level] - see the module's docstring
 
     return allowed_places(entries)

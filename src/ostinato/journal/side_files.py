@@ -14,6 +14,7 @@ from ostinato.messages import (
     Image,
     Message,
     RedactedThinking,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -111,6 +112,8 @@ def _said(block: AssistantBlock) -> AssistantBlock:
             return ToolUse(block.id, block.name, {})
         case RedactedThinking():
             return Text("[redacted thinking]")
+        case ServerBlock():
+            return Text(_shortened(block.text))
 
 
 def _text_of(part: Text | Image | Document) -> str:

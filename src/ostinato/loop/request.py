@@ -107,6 +107,7 @@ class RequestBuilder:
             messages=self._messages(state, state.bounds.repairs),
             tools=self._schemas,
             max_output_tokens=max_output_tokens(state, self._max_output_tokens),
+            searches_web=self._settings.searches_web and context.model.searches_web,
             source=context.source,
             tracking=context.tracking,
             temperature=self._settings.temperature,

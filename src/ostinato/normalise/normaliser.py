@@ -20,7 +20,12 @@ from ostinato.messages import (
     ToolUse,
     UserBlock,
 )
-from ostinato.normalise.pairing import with_reminders, with_results_paired, without_duplicate_calls
+from ostinato.normalise.pairing import (
+    with_reminders,
+    with_results_paired,
+    without_duplicate_calls,
+    without_halves,
+)
 from ostinato.normalise.rendering import (
     rendered_assistant_blocks,
     rendered_user_blocks,
@@ -145,10 +150,10 @@ class _Fold:
         self.seen_calls.update(block.id for block in kept if isinstance(block, ToolUse))
         self.assistant.extend(kept)
 
-    def _close_assistant(self) -> None:
+    def _close_assistant(self, *, is_open: bool = False) -> None:
         if not self.assistant:
             return
-        content = without_trailing_thinking(self.assistant)
+        content = without_trailing_thinking(without_halves(self.assistant, is_open=is_open))
         self.assistant = []
         if content:
             self.done.append(RequestMessage("assistant", content))
@@ -187,7 +192,7 @@ class _Fold:
         )
 
     def finish(self, *, continues_reply: bool = False) -> list[RequestMessage]:
-        self._close_assistant()
+        self._close_assistant(is_open=continues_reply)
         self._close_user()
         messages = self.done
         if messages and messages[-1].role == "assistant" and not continues_reply:

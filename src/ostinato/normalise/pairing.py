@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence, Set
 
-from ostinato.messages import AssistantBlock, Text, ToolResult, ToolUse, UserBlock
+from ostinato.messages import AssistantBlock, ServerBlock, Text, ToolResult, ToolUse, UserBlock
 
 NO_RESULT = "The result of this call was lost; it is not known whether it ran."
 
@@ -36,6 +36,26 @@ def with_results_paired(calls: Sequence[str], blocks: Sequence[UserBlock]) -> li
         results.get(call) or ToolResult(call, NO_RESULT, is_error=True) for call in calls
     ]
     return paired + rest
+
+
+def without_halves(blocks: Sequence[AssistantBlock], *, is_open: bool = False) -> list[AssistantBlock]:
+    """What the provider did itself stays only where a call has its result behind it; in a reply that goes on (`is_open`) the last
+    call still waits for it.
+    """
+    found = [(at, block) for at, block in enumerate(blocks) if isinstance(block, ServerBlock)]
+    first_calls: dict[str, int] = {}
+    for at, block in found:
+        if block.part == "call":
+            first_calls.setdefault(block.call_id, at)
+    results: dict[str, int] = {}
+    for at, block in found:
+        if block.part == "result" and first_calls.get(block.call_id, at) < at:
+            results.setdefault(block.call_id, at)
+    paired = {at for call, at in first_calls.items() if call in results} | set(results.values())
+    if is_open and first_calls:
+        paired.add(max(first_calls.values()))
+    halves = {at for at, block in found if block.part != "whole"} - paired
+    return [block for at, block in enumerate(blocks) if at not in halves]
 
 
 def with_reminders(blocks: Sequence[UserBlock], reminders: Sequence[str]) -> list[UserBlock]:

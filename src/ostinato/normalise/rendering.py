@@ -15,6 +15,7 @@ from ostinato.messages import (
     QueuedCommand,
     RedactedThinking,
     Reminder,
+    ServerBlock,
     SystemMessage,
     Text,
     Thinking,
@@ -92,7 +93,7 @@ def _is_blank(block: UserBlock | AssistantBlock) -> bool:
 def _belongs(block: AssistantBlock, facts: ModelFacts) -> bool:
     """Opaque state is valid only for the provider and model that made it; thinking without it cannot be sent back."""
     match block:
-        case Thinking() | RedactedThinking():
+        case Thinking() | RedactedThinking() | ServerBlock():
             state = block.state
             return state is not None and state.provider == facts.provider and state.model == facts.id
         case Text() | ToolUse():

@@ -1,5 +1,5 @@
 """What a provider still refuses after the usual normalising, taken out level by level: each keeps more of the conversation legal
-and less of its form. Level 1: odd ids and names. Level 2: no thinking. Level 3: calls and results as plain text.
+and less of its form. Level 1: odd ids and names. Level 2: no thinking, nothing of what the provider did itself. Level 3: calls and results as plain text.
 """
 
 import re
@@ -14,6 +14,7 @@ from ostinato.messages import (
     Document,
     Image,
     RedactedThinking,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -73,7 +74,9 @@ def _free(number: int, taken: set[str]) -> str:
 
 def _without_thinking(messages: list[RequestMessage]) -> list[RequestMessage]:
     kept = [
-        _with_content(m, [b for b in m.content if not isinstance(b, Thinking | RedactedThinking)])
+        _with_content(
+            m, [b for b in m.content if not isinstance(b, Thinking | RedactedThinking | ServerBlock)]
+        )
         for m in messages
     ]
     return _joined([message for message in kept if message.content])

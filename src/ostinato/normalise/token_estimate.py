@@ -16,6 +16,7 @@ from ostinato.messages import (
     Image,
     Message,
     RedactedThinking,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -145,7 +146,7 @@ def _least_tokens(block: UserBlock | AssistantBlock) -> int:
             content = block.content
             whole = _size(content) if isinstance(content, str) else 0
             return whole // MOST_BYTES_A_TOKEN
-        case Thinking() | RedactedThinking() | Image() | Document():
+        case Thinking() | RedactedThinking() | ServerBlock() | Image() | Document():
             return 0
         case _:
             assert_never(block)
@@ -172,7 +173,7 @@ def _block_tokens(block: UserBlock | AssistantBlock) -> int:
             return tokens_of(block.text)
         case Thinking():
             return tokens_of(block.thinking)
-        case RedactedThinking():
+        case RedactedThinking() | ServerBlock():
             return text_tokens(len(block.state.data))
         case ToolUse():
             return _data_tokens(block.name.encode() + encode(dict(block.input)))

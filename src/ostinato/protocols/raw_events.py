@@ -13,7 +13,7 @@ from ostinato.events import (
     TextDelta,
     ThinkingDelta,
 )
-from ostinato.messages import RedactedThinking, Thinking
+from ostinato.messages import RedactedThinking, ServerBlock, Thinking
 from ostinato.protocols.json_lines import JsonObject
 from ostinato.protocols.wire_blocks import assistant_block, usage_object
 
@@ -21,14 +21,14 @@ from ostinato.protocols.wire_blocks import assistant_block, usage_object
 def raw_events(event: AnyModelEvent) -> Iterator[JsonObject]:
     """None, one or several raw events.
 
-    A redacted thinking block starts only when it is complete, because its start holds its data; a signature comes as its
+    A redacted thinking block, and what the provider did itself, starts only when it is complete, because its start holds its data; a signature comes as its
     own delta before the block stops.
     """
     match event:
         case MessageStart():
             yield {"type": "message_start", "message": _empty_message(event)}
         case BlockStart():
-            if event.block_type != "redacted_thinking":
+            if event.block_type not in {"redacted_thinking", "server_block"}:
                 yield _started(event.index, _empty_block(event))
         case TextDelta(index, text):
             yield _delta(index, {"type": "text_delta", "text": text})
@@ -69,7 +69,7 @@ def _empty_block(event: BlockStart) -> JsonObject:
 
 def _stopped(event: BlockStop) -> Iterator[JsonObject]:
     match event.block:
-        case RedactedThinking():
+        case RedactedThinking() | ServerBlock():
             yield _started(event.index, assistant_block(event.block))
         case Thinking(state=state) if state is not None:
             yield _delta(event.index, {"type": "signature_delta", "signature": state.data})

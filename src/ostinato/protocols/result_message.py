@@ -72,7 +72,7 @@ def _model_usage(cost: ModelCost) -> JsonObject:
         "outputTokens": cost.usage.output_tokens,
         "cacheReadInputTokens": cost.usage.cache_read_input_tokens,
         "cacheCreationInputTokens": cost.usage.cache_creation_input_tokens,
-        "webSearchRequests": 0,
+        "webSearchRequests": cost.usage.web_searches,
         "costUSD": cost.cost_usd or 0.0,
         "contextWindow": cost.context_window,
         "maxOutputTokens": cost.max_output_tokens,

@@ -2,11 +2,14 @@
 
 from typing import assert_never
 
+import msgspec
+
 from ostinato.messages import (
     AssistantBlock,
     Document,
     Image,
     RedactedThinking,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -27,8 +30,22 @@ def assistant_block(block: AssistantBlock) -> JsonObject:
             return {"type": "redacted_thinking", "data": state.data}
         case ToolUse():
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+        case ServerBlock():
+            return _server_block(block)
         case _:
             assert_never(block)
+
+
+def _server_block(block: ServerBlock) -> JsonObject:
+    """As it came, if it came in these words; else the call alone, by what it was about."""
+    if block.part == "whole":
+        return {
+            "type": "server_tool_use",
+            "id": block.call_id,
+            "name": "web_search",
+            "input": {"query": block.text},
+        }
+    return msgspec.json.decode(block.state.data, type=JsonObject)
 
 
 def user_block(block: UserBlock) -> JsonObject:

@@ -28,6 +28,7 @@ from ostinato.messages import (
 )
 from ostinato.ports import ModelFacts, ModelRequest
 from ostinato.providers.address import endpoint_url
+from ostinato.providers.anthropic_search import is_search, server_block
 from ostinato.providers.anthropic_wire import (
     EVENT_DECODER,
     MESSAGE_DECODER,
@@ -45,6 +46,9 @@ from ostinato.providers.stop_reasons import anthropic_stop_reason
 from ostinato.providers.streaming import LazyClient, reply_cut, stream_reply
 
 API_VERSION = "2023-06-01"
+
+CALLS = frozenset({"tool_use", "server_block"})
+"""Blocks that stream as JSON."""
 
 
 class AnthropicModel:
@@ -114,6 +118,8 @@ class OpenBlock(msgspec.Struct):
     parts: list[str] = msgspec.field(default_factory=list[str])
     sealed: str = ""
     """The signature of thinking, or redacted thinking itself."""
+    started: WireBlock = msgspec.field(default_factory=WireBlock)
+    """What the server does itself, as it began."""
 
 
 class AnthropicReply:
@@ -214,8 +220,11 @@ class AnthropicReply:
                 return events + self._open(wire.index, block, BlockStart(index, "redacted_thinking"))
             case "tool_use":
                 return events + self._open_call(wire.index, started)
+            case "server_tool_use" | "web_search_tool_result" if is_search(started):
+                block = OpenBlock(index, "server_block", started=started)
+                return events + self._open(wire.index, block, BlockStart(index, "server_block"))
             case _:
-                # What the server does on its own account (its searches, its code) is not ours to run or to show.
+                # What the server does on its own account and was not asked for is not ours to run or to show.
                 self._blocks[wire.index] = None
                 return events
 
@@ -241,9 +250,11 @@ class AnthropicReply:
             return self._text(wire.index, delta.text)
         if delta.partial_json is not None:
             block = self._blocks.get(wire.index)
-            if block is None or block.type != "tool_use" or not delta.partial_json:
+            if block is None or block.type not in CALLS or not delta.partial_json:
                 return []
             block.parts.append(delta.partial_json)
+            if block.type == "server_block":
+                return []
             return [InputJsonDelta(block.index, delta.partial_json)]
         if delta.thinking is not None:
             return self._thinking(wire.index, delta.thinking)
@@ -314,6 +325,8 @@ class AnthropicReply:
                 return Thinking(text, self._state(block.sealed) if block.sealed else None)
             case "redacted_thinking":
                 return RedactedThinking(self._state(block.sealed))
+            case "server_block":
+                return server_block(block.started, text, self._state)
             case _:
                 self._has_calls = True
                 return self._call_ids.finish(block.tool_use_id, block.name, text)
@@ -350,10 +363,12 @@ class AnthropicReply:
         """Later counts replace earlier ones, but a zero does not erase what the start of the message said."""
         if usage is not None:
             known, details = self._usage, usage.output_tokens_details
+            served = usage.server_tool_use
             self._usage = Usage(
                 usage.input_tokens or known.input_tokens,
                 usage.output_tokens or known.output_tokens,
                 usage.cache_read_input_tokens or known.cache_read_input_tokens,
                 usage.cache_creation_input_tokens or known.cache_creation_input_tokens,
                 (details and details.thinking_tokens) or known.reasoning_tokens,
+                (served and served.web_search_requests) or known.web_searches,
             )

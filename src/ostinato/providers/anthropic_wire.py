@@ -16,6 +16,7 @@ from ostinato.messages import (
     ProviderState,
     RedactedThinking,
     ResultBlock,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -34,6 +35,11 @@ BLOCKS_BETWEEN_MARKS = 15
 
 MIN_THINKING_TOKENS = 1024
 
+MAX_SEARCHES = 5
+"""Of one request: each costs a cent, and a limit in dollars is looked at between requests."""
+
+SEARCH_TOOL = b'{"type":"web_search_20250305","name":"web_search","max_uses":%d}' % MAX_SEARCHES
+
 OPTIONAL = frozenset({"thinking", "temperature", "output_config"})
 """Parameters that a request can do without."""
 
@@ -48,17 +54,23 @@ class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
     thinking_tokens: TokenCount | None = None
 
 
+class WireServerUse(msgspec.Struct, frozen=True, gc=False):
+    web_search_requests: TokenCount | None = None
+
+
 class WireUsage(msgspec.Struct, frozen=True):
     input_tokens: TokenCount | None = None
     output_tokens: TokenCount | None = None
     cache_read_input_tokens: TokenCount | None = None
     cache_creation_input_tokens: TokenCount | None = None
     output_tokens_details: WireTokenDetails | None = None
+    server_tool_use: WireServerUse | None = None
 
 
 class WireBlock(msgspec.Struct, frozen=True):
     """What a block starts with; some servers leave everything out but type, id and name. `input` is an object, or from some
-    servers its text; whatever else it is, it is no call that could run."""
+    servers its text; whatever else it is, it is no call that could run. `content` and `caller` are those of what the service did
+    itself."""
 
     type: str = ""
     id: str | None = None
@@ -68,6 +80,9 @@ class WireBlock(msgspec.Struct, frozen=True):
     signature: str | None = None
     data: str | None = None
     input: Any = None
+    tool_use_id: str | None = None
+    content: msgspec.Raw = NOTHING
+    caller: msgspec.Raw = NOTHING
 
 
 class WireMessage(msgspec.Struct, frozen=True):
@@ -127,8 +142,10 @@ class AnthropicBodies:
             for name, value in _optional(request, self._facts, self.given_up)
         ]
         has_system = any(text.strip() for text in request.system)
-        if request.tools:
+        if request.tools or request.searches_web:
             tools = self._encoded.of(request.tools, _encode_tools)
+            if request.searches_web:
+                tools = b",".join(filter(None, (tools, SEARCH_TOOL)))
             parts += [b',"tools":[', tools if has_system else _with_mark(tools), b"]"]
         if has_system:
             system = self._encoded.of(request.system, _encode_system)
@@ -188,7 +205,7 @@ def mark_places(messages: Sequence[RequestMessage]) -> dict[int, frozenset[int]]
 def _may_carry_mark(block: UserBlock | AssistantBlock) -> bool:
     if isinstance(block, Text):
         return bool(block.text.strip())
-    return not isinstance(block, Thinking | RedactedThinking)
+    return not isinstance(block, Thinking | RedactedThinking | ServerBlock)
 
 
 def _with_mark(blocks: bytes) -> bytes:
@@ -235,7 +252,7 @@ def _encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:
 
 
 def _wire_block(block: UserBlock | AssistantBlock, facts: ModelFacts) -> object | None:
-    """What goes on the wire for `block`; None for thinking that this model did not sign, which is left out whole."""
+    """What goes on the wire for `block`; None for what only another model could read, which is left out whole."""
     match block:
         case Text() | Image() | Document():
             return _wire_content(block)
@@ -263,6 +280,8 @@ def _wire_block(block: UserBlock | AssistantBlock, facts: ModelFacts) -> object 
                 if _is_own(block.state, facts)
                 else None
             )
+        case ServerBlock():
+            return msgspec.Raw(block.state.data.encode()) if _is_own(block.state, facts) else None
         case _:
             assert_never(block)
 

@@ -76,6 +76,7 @@ def _claude(
         takes_images=True,
         takes_temperature=takes_temperature,
         thinking_form=thinking,
+        searches_web=True,
     )
 
 
@@ -95,6 +96,7 @@ def _gpt(
         output_parameter="max_tokens" if thinking == "none" else "max_completion_tokens",
         thinking_form=thinking,
         openai_wire="chat" if thinking == "none" else "responses",
+        searches_web=thinking != "none",
     )
 
 
@@ -187,6 +189,7 @@ class FactOverrides(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     reasoning_echo: Literal["given", "always", "never"] | msgspec.UnsetType = msgspec.UNSET
     openai_wire: Literal["chat", "responses"] | msgspec.UnsetType = msgspec.UNSET
     overflow_patterns: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    searches_web: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 def full_name(name: str) -> str:

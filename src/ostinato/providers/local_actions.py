@@ -18,6 +18,7 @@ from ostinato.messages import (
     Image,
     RedactedThinking,
     ResultBlock,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -172,7 +173,7 @@ def _line(block: AnyBlock, names: Mapping[str, str], max_characters: int) -> str
             return _result_line(block, names.get(block.tool_use_id, "the tool"), max_characters)
         case Image() | Document():
             return "[media left out: this model reads text only]"
-        case Thinking() | RedactedThinking():
+        case Thinking() | RedactedThinking() | ServerBlock():
             return ""
         case _:
             assert_never(block)

@@ -6,6 +6,8 @@ A model that thinks between its calls keeps its thoughts here: they come encrypt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from ostinato.errors import ModelError
 from ostinato.events import (
     AnyModelEvent,
@@ -40,6 +42,8 @@ from ostinato.providers.openai_responses_wire import (
     WireResponse,
     WireUsage,
     reasoning_state,
+    search_action,
+    search_block,
 )
 from ostinato.providers.sse import ServerSentEvent
 from ostinato.providers.stop_reasons import responses_stop_reason
@@ -66,6 +70,7 @@ class OpenAIResponsesReply:
         self._is_refusal = False
         self._response_id = ""
         self._usage = Usage()
+        self._searches = 0
         self._is_complete = False
         self._readers: Mapping[str, Callable[[WireEvent, list[AnyModelEvent]], None]] = {
             "response.created": self._created,
@@ -155,7 +160,8 @@ class OpenAIResponsesReply:
         stop_reason = responses_stop_reason(
             status or "completed", reason, has_calls=self._has_calls, is_refusal=self._is_refusal
         )
-        into.append(MessageStop(stop_reason, self._usage, reason or response.status or told))
+        usage = replace(self._usage, web_searches=self._searches)
+        into.append(MessageStop(stop_reason, usage, reason or response.status or told))
 
     def _take_rest(self, output: Sequence[WireItem], into: list[AnyModelEvent], *, is_cut: bool) -> None:
         """What no event closed, and items of the final response that no event announced: all of them without a stream, and
@@ -242,6 +248,8 @@ class OpenAIResponsesReply:
                 self._finish_reasoning(opened, item, into)
             case "function_call":
                 self._finish_call(opened, item, into)
+            case "web_search_call" if item.id:
+                self._finish_search(item, into)
             case _:
                 pass  # what the server does on its own account is not ours to run or to show
 
@@ -317,6 +325,14 @@ class OpenAIResponsesReply:
             block = OpenBlock("thinking", self._new_index(), pieces=[text])
             into += [BlockStart(block.index, "thinking"), ThinkingDelta(block.index, text)]
         into.append(BlockStop(block.index, Thinking(block.text, state)))
+
+    # -------------------------------------------------------------------------------------------- searches
+
+    def _finish_search(self, item: WireItem, into: list[AnyModelEvent]) -> None:
+        """The usage of this wire does not count them."""
+        self._searches += search_action(item).type == "search"
+        index = self._new_index()
+        into += [BlockStart(index, "server_block"), BlockStop(index, search_block(item, self._facts))]
 
     # -------------------------------------------------------------------------------------------- calls
 

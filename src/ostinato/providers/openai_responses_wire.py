@@ -17,6 +17,7 @@ from ostinato.messages import (
     ProviderState,
     RedactedThinking,
     ResultBlock,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -61,8 +62,8 @@ class WirePart(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WireItem(msgspec.Struct, frozen=True):
-    """An output item: `message`, `reasoning`, `function_call`, or a kind that is not for us. `arguments` is JSON text, or
-    from some servers the object itself."""
+    """An output item: `message`, `reasoning`, `function_call`, `web_search_call`, or a kind that is not for us. `arguments` is JSON
+    text, or from some servers the object itself; `action` says what was searched."""
 
     type: str = ""
     id: str | None = None
@@ -73,6 +74,7 @@ class WireItem(msgspec.Struct, frozen=True):
     content: list[WirePart] | None = None
     summary: list[WirePart] | None = None
     encrypted_content: str | None = None
+    action: msgspec.Raw = NOTHING
 
 
 class WireTokenDetails(msgspec.Struct, frozen=True, gc=False):
@@ -157,6 +159,45 @@ def _reasoning_item(state: ProviderState | None, facts: ModelFacts) -> Reasoning
         return None
 
 
+# ------------------------------------------------------------------------------------------------ searches
+
+
+SEARCH_TOOL = b'{"type":"web_search"}'
+
+
+class SearchAction(msgspec.Struct, frozen=True):
+    """A search, or a look at one of the pages that it found."""
+
+    type: str = ""
+    query: str | None = None
+    queries: list[str] | None = None
+    url: str | None = None
+
+
+SEARCH_DECODER = msgspec.json.Decoder(SearchAction)
+
+
+def search_action(item: WireItem) -> SearchAction:
+    """Nothing where it cannot be read."""
+    try:
+        return SEARCH_DECODER.decode(item.action)
+    except msgspec.DecodeError:
+        return SearchAction()
+
+
+def search_block(item: WireItem, facts: ModelFacts) -> ServerBlock:
+    """What the service searched by itself, to go back as it came."""
+    action = search_action(item)
+    words = action.query or ", ".join(action.queries or ())
+    text = f"searched the web: {words}" if action.type == "search" else f"looked at {action.url or 'a page'}"
+    kept: dict[str, object] = {"type": item.type, "id": item.id or "", "status": item.status or "completed"}
+    if bytes(item.action):
+        kept["action"] = item.action
+    return ServerBlock(
+        "whole", item.id or "", text, ProviderState(facts.provider, facts.id, encode(kept).decode())
+    )
+
+
 # ------------------------------------------------------------------------------------------------ request bodies
 
 
@@ -174,6 +215,8 @@ class ResponsesBodies:
         items = [part for message in request.messages if (part := of(message, self._encode_message))]
         system = of(request.system, _encode_system)
         tools = of(request.tools, _encode_tools)
+        if request.searches_web:
+            tools = b",".join(filter(None, (tools, SEARCH_TOOL)))
         limit = max(request.max_output_tokens, MIN_OUTPUT_TOKENS)
         parts = [b'{"model":', encode(request.model), b',"max_output_tokens":%d' % limit]
         if system:
@@ -252,14 +295,14 @@ def _assistant_items(message: RequestMessage, facts: ModelFacts) -> list[object]
             if reasoning is not None:
                 waiting.append(reasoning)
             continue
-        item = _said_item(block)
+        item = _said_item(block, facts)
         if item is not None:
             items += [*waiting, item]
             waiting = []
     return items
 
 
-def _said_item(block: AssistantBlock | Image | Document | ToolResult) -> object | None:
+def _said_item(block: AssistantBlock | Image | Document | ToolResult, facts: ModelFacts) -> object | None:
     match block:
         case Text():
             return {"type": "message", "role": "assistant", "content": block.text} if block.text else None
@@ -270,6 +313,8 @@ def _said_item(block: AssistantBlock | Image | Document | ToolResult) -> object 
                 "name": block.name,
                 "arguments": encode(dict(block.input)).decode(),
             }
+        case ServerBlock(state=state) if (state.provider, state.model) == (facts.provider, facts.id):
+            return msgspec.Raw(state.data.encode())
         case _:
             return None
 

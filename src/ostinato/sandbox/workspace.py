@@ -125,16 +125,13 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             replace_regular_file, self.cwd / path, data, expected, before, data_hash
         )
 
-    async def run(
-        self, argv: Sequence[str], *, stdin: bytes | None = None, **options: Unpack[ProgramOptions]
-    ) -> ProcessResult:
+    async def run(self, argv: Sequence[str], **options: Unpack[ProgramOptions]) -> ProcessResult:
         """`run_process` in `cwd` with this workspace's environment."""
         return await run_process(
             argv,
             cwd=self.cwd,
             env=self.environment,
             spill_dir=self.spill_dir,
-            stdin=stdin,
             group=self._group,
             **options,
         )

@@ -24,6 +24,7 @@ from ostinato.messages import (
     AssistantBlock,
     ProviderState,
     RedactedThinking,
+    ServerBlock,
     Text,
     Thinking,
     ToolUse,
@@ -197,6 +198,8 @@ def _stamped(block: AssistantBlock, provider: str, model: str) -> AssistantBlock
         return Thinking(block.thinking, ProviderState(provider, model, block.state.data))
     if isinstance(block, RedactedThinking):
         return RedactedThinking(ProviderState(provider, model, block.state.data))
+    if isinstance(block, ServerBlock):
+        return msgspec.structs.replace(block, state=ProviderState(provider, model, block.state.data))
     return block
 
 
@@ -208,6 +211,8 @@ def _block_start(index: int, block: AssistantBlock) -> BlockStart:
             return BlockStart(index, "thinking")
         case RedactedThinking():
             return BlockStart(index, "redacted_thinking")
+        case ServerBlock():
+            return BlockStart(index, "server_block")
         case ToolUse():
             return BlockStart(index, "tool_use", block.id, block.name)
         case _:
@@ -224,7 +229,7 @@ def _deltas(index: int, block: AssistantBlock, piece_characters: int) -> Iterato
             yield from (
                 InputJsonDelta(index, piece) for piece in pieces(arguments_text(block), piece_characters)
             )
-        case RedactedThinking():
+        case RedactedThinking() | ServerBlock():
             return
         case _:
             assert_never(block)

@@ -21,7 +21,8 @@ from ostinato.testing.wire_rules import (
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MIN_THINKING_TOKENS = 1024
 USER_BLOCKS = frozenset({"text", "image", "document", "tool_result", "search_result"})
-ASSISTANT_BLOCKS = frozenset({"text", "tool_use"}) | THINKING
+SEARCH_TOOL = "web_search_20250305"
+ASSISTANT_BLOCKS = frozenset({"text", "tool_use", "server_tool_use", "web_search_tool_result"}) | THINKING
 
 Blocks = list[dict[str, Any]]
 
@@ -38,6 +39,7 @@ def find_anthropic_problems(body: dict[str, Any], rules: WireRules = DEFAULT_RUL
     return (
         *_role_problems(messages),
         *_pair_problems(contents),
+        *_search_problems(contents),
         *_call_id_problems(contents),
         *_content_problems(body, messages, contents),
         *_thinking_problems(body, messages, contents),
@@ -80,6 +82,28 @@ def _role_problems(messages: Sequence[dict[str, Any]]) -> Iterable[Problem]:
             yield Problem("V3", text)
     if roles[0] == "assistant":
         yield Problem("V3", 'messages: first message must use the "user" role')
+
+
+def _search_problems(contents: Sequence[Blocks]) -> Iterable[Problem]:
+    """A search and what it found stand in one message; only in a reply that goes on the last one still waits."""
+    for index, blocks in enumerate(contents):
+        calls = _ids(blocks, "server_tool_use", "id")
+        found: list[str] = []
+        for block in blocks:
+            if block.get("type") == "web_search_tool_result":
+                answered = as_text(block.get("tool_use_id"))
+                if answered in found or answered not in calls:
+                    text = f"messages.{index}: unexpected `tool_use_id` found in `web_search_tool_result` blocks: {answered}."
+                    yield Problem("V1", text)
+                found.append(answered)
+        waiting = [call for call in calls if call not in found]
+        allowed = calls[-1:] if index == len(contents) - 1 else []
+        if waiting and waiting != allowed:
+            text = (
+                f"messages.{index}: `web_search` tool use with id `{waiting[0]}` was found without a corresponding "
+                "`web_search_tool_result` block"
+            )
+            yield Problem("V1", text)
 
 
 def _pair_problems(contents: Sequence[Blocks]) -> Iterable[Problem]:
@@ -261,6 +285,10 @@ def _window_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem
 
 def _tool_problems(tools: Blocks) -> Iterable[Problem]:
     for place, tool in enumerate(tools):
+        if tool.get("type") == SEARCH_TOOL:
+            if tool.get("name") != "web_search":
+                yield Problem("V7", f"tools.{place}.{SEARCH_TOOL}.name: Input should be 'web_search'")
+            continue
         where, schema = f"tools.{place}.custom", as_dict(tool.get("input_schema"))
         if not TOOL_NAME.fullmatch(as_text(tool.get("name"))):
             yield Problem("V7", f"{where}.name: String should match pattern '^{TOOL_NAME.pattern}$'")

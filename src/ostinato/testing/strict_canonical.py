@@ -6,7 +6,7 @@ The grammar is that of `invariants.py`; the strict server has its own, written f
 from collections.abc import Sequence
 
 from ostinato.invariants import problems, tool_problems
-from ostinato.messages import RedactedThinking, Text, Thinking, ToolResult
+from ostinato.messages import RedactedThinking, ServerBlock, Text, Thinking, ToolResult
 from ostinato.ports import ModelFacts, ModelRequest, RequestMessage
 
 
@@ -41,7 +41,7 @@ def _state_problems(messages: Sequence[RequestMessage], facts: ModelFacts) -> tu
     found: list[str] = []
     for position, message in enumerate(messages):
         for place, block in enumerate(message.content):
-            if not isinstance(block, Thinking | RedactedThinking):
+            if not isinstance(block, Thinking | RedactedThinking | ServerBlock):
                 continue
             where = f"messages.{position}.content.{place}"
             if block.state is None:

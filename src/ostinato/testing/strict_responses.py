@@ -27,7 +27,7 @@ from ostinato.testing.wire_rules import (
 ROLES = frozenset({"user", "assistant", "system", "developer"})
 INPUT_PARTS = frozenset({"input_text", "input_image", "input_file"})
 OUTPUT_PARTS = frozenset({"output_text", "refusal"})
-ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
+ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning", "web_search_call"})
 MIN_OUTPUT_TOKENS = 16
 MAX_CALL_ID_CHARACTERS = 64
 MOVED = {
@@ -234,7 +234,8 @@ def _reasoning_problems(body: dict[str, Any], items: Items) -> Iterable[Problem]
                 "V4", f"Missing required parameter: '{where}'.", "missing_required_parameter", where
             )
         following = next((one for one in items[index + 1 :] if _type(one) != "reasoning"), NO_ITEM)
-        if not (_type(following) == "function_call" or following.get("role") == "assistant"):
+        leads = _type(following) in {"function_call", "web_search_call"}
+        if not (leads or following.get("role") == "assistant"):
             text = f"Item '{name}' of type 'reasoning' was provided without its required following item."
             yield Problem("V4", text, param="input")
     if body.get("store") is not False and "reasoning.encrypted_content" in as_list(body.get("include")):
@@ -261,7 +262,8 @@ def _window_problems(body: dict[str, Any], rules: WireRules) -> Iterable[Problem
 
 
 def _tool_problems(tools: Items) -> Iterable[Problem]:
-    for place, tool in enumerate(tools):
+    own = [tool for tool in tools if tool.get("type") != "web_search"]
+    for place, tool in enumerate(own):
         where, name = f"tools[{place}]", as_text(tool.get("name"))
         if "name" not in tool:
             yield Problem(
@@ -275,7 +277,7 @@ def _tool_problems(tools: Items) -> Iterable[Problem]:
         yield from _schema_problems(
             where, name, as_dict(tool.get("parameters")), is_strict=tool.get("strict") is not False
         )
-    yield from double_name_problems([as_text(tool.get("name")) for tool in tools])
+    yield from double_name_problems([as_text(tool.get("name")) for tool in own])
 
 
 def _schema_problems(where: str, name: str, schema: dict[str, Any], *, is_strict: bool) -> Iterable[Problem]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+import msgspec
+
 from ostinato.events import (
     AnyModelEvent,
     BlockStart,
@@ -13,7 +15,15 @@ from ostinato.events import (
     TextDelta,
     ThinkingDelta,
 )
-from ostinato.messages import AssistantBlock, RedactedThinking, Text, Thinking, ToolUse, Usage
+from ostinato.messages import (
+    AssistantBlock,
+    RedactedThinking,
+    ServerBlock,
+    Text,
+    Thinking,
+    ToolUse,
+    Usage,
+)
 from ostinato.testing.script import Reply
 from ostinato.testing.strict_anthropic import find_anthropic_problems
 from ostinato.testing.wire import Answering, WireError, server_sent
@@ -81,6 +91,8 @@ def wire_block(block: AssistantBlock) -> dict[str, Any]:
             return {"type": "redacted_thinking", "data": block.state.data}
         case ToolUse():
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)}
+        case ServerBlock():
+            return msgspec.json.decode(block.state.data, type=dict[str, Any])
         case _:
             assert_never(block)
 
@@ -97,12 +109,13 @@ def _message_head(answering: Answering) -> dict[str, Any]:
     }
 
 
-def _usage(usage: Usage) -> dict[str, int]:
+def _usage(usage: Usage) -> dict[str, Any]:
     return {
         "input_tokens": usage.input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
         "cache_read_input_tokens": usage.cache_read_input_tokens,
         "output_tokens": usage.output_tokens,
+        "server_tool_use": {"web_search_requests": usage.web_searches},
     }
 
 
@@ -148,6 +161,9 @@ def _opened(block: AssistantBlock) -> dict[str, Any]:
 
 def _block_end(event: BlockStop) -> tuple[dict[str, Any], ...]:
     stop: dict[str, Any] = {"type": "content_block_stop", "index": event.index}
+    if isinstance(event.block, ServerBlock) and event.block.part == "call":
+        searched = msgspec.json.encode(wire_block(event.block)["input"]).decode()
+        return (_delta(event.index, {"type": "input_json_delta", "partial_json": searched}), stop)
     if isinstance(event.block, Thinking) and event.block.state is not None:
         return (_delta(event.index, {"type": "signature_delta", "signature": event.block.state.data}), stop)
     return (stop,)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+import msgspec
+
 from ostinato.events import (
     AnyModelEvent,
     BlockStart,
@@ -13,7 +15,15 @@ from ostinato.events import (
     TextDelta,
     ThinkingDelta,
 )
-from ostinato.messages import AssistantBlock, RedactedThinking, Text, Thinking, ToolUse, Usage
+from ostinato.messages import (
+    AssistantBlock,
+    RedactedThinking,
+    ServerBlock,
+    Text,
+    Thinking,
+    ToolUse,
+    Usage,
+)
 from ostinato.testing.script import Reply, arguments_text
 from ostinato.testing.strict_responses import find_responses_problems
 from ostinato.testing.wire import Answering, WireError, server_sent
@@ -93,6 +103,8 @@ def _item(place: int, block: AssistantBlock, answering: Answering) -> Data:
                 "name": block.name,
                 "arguments": arguments_text(block),
             }
+        case ServerBlock():
+            return msgspec.json.decode(block.state.data, type=Data)
         case _:
             assert_never(block)
 

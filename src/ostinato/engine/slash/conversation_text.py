@@ -18,6 +18,7 @@ from ostinato.messages import (
     Message,
     QueuedCommand,
     RedactedThinking,
+    ServerBlock,
     SystemMessage,
     Text,
     Thinking,
@@ -133,6 +134,8 @@ def _assistant_block(block: AssistantBlock) -> str:
             return text
         case Thinking() | RedactedThinking():
             return ""
+        case ServerBlock():
+            return f"*{block.text}*"
         case ToolUse():
             given = block.invalid_input or json.dumps(block.input, ensure_ascii=False, indent=2, default=str)
             return f"**{block.name}**\n\n{_fenced(given, 'json')}"

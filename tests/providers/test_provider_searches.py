@@ -1,0 +1,193 @@
+"""Searches that the provider runs: asked for, taken in as they come, sent back unchanged, and only where they belong."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.providers import responses_stream as responses
+from tests.providers.anthropic_stream import START, STOP, arguments, closed, opened, opened_text, sse, text
+from tests.providers.requests import READ, decode, facts, request
+
+from ostinato.engine.costs import cost_usd
+from ostinato.events import AnyModelEvent, BlockStop, MessageStop
+from ostinato.messages import AssistantBlock, ProviderState, ServerBlock, Text, Thinking, Usage
+from ostinato.ports import Prices, RequestMessage
+from ostinato.providers.anthropic import AnthropicReply
+from ostinato.providers.anthropic_wire import MAX_SEARCHES, AnthropicBodies
+from ostinato.providers.calls import CallIds
+from ostinato.providers.openai_responses import OpenAIResponsesReply
+from ostinato.providers.openai_responses_wire import ResponsesBodies
+from ostinato.providers.openai_wire import OpenAIBodies
+
+CALL: Mapping[str, Any] = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "bells \u2013 history"},
+    "caller": {"type": "direct"},
+}
+FOUND: Mapping[str, Any] = {
+    "type": "web_search_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": [
+        {
+            "type": "web_search_result",
+            "url": "https://example.org/bells",
+            "title": "Bells",
+            "encrypted_content": "EqgfCioIARgB",
+            "page_age": None,
+        }
+    ],
+}
+FAILED: Mapping[str, Any] = {
+    "type": "web_search_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
+}
+ENDED: Mapping[str, Any] = {
+    "type": "message_delta",
+    "delta": {"stop_reason": "end_turn"},
+    "usage": {"output_tokens": 9, "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 0}},
+}
+SEARCHED: Mapping[str, Any] = {
+    "type": "web_search_call",
+    "id": "ws_1",
+    "status": "completed",
+    "action": {"type": "search", "query": "bells", "queries": ["bells"]},
+}
+THOUGHT: Mapping[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "look it up"}],
+    "encrypted_content": "sealed",
+}
+
+
+def claude(*, whole: bool, found: Mapping[str, Any] = FOUND) -> list[AnyModelEvent]:
+    decoder = AnthropicReply(facts("anthropic"), CallIds(()))
+    if whole:
+        content = [CALL, found, {"type": "text", "text": "in towers"}]
+        message = {**START["message"], "content": content, "stop_reason": "end_turn", "usage": ENDED["usage"]}
+        into: list[AnyModelEvent] = []
+        decoder.read_whole(json.dumps(message).encode(), into)
+        return into
+    query = json.dumps(CALL["input"])
+    events = (
+        START,
+        opened(0, **{**CALL, "input": {}}),
+        arguments(query[:7]),
+        arguments(query[7:]),
+        closed(),
+        opened(1, **found),
+        closed(1),
+        opened_text(2),
+        text("in towers", 2),
+        closed(2),
+        ENDED,
+        STOP,
+    )
+    return decode(decoder, [sse(*events)])
+
+
+def gpt() -> list[AnyModelEvent]:
+    events = (
+        responses.CREATED,
+        responses.done(0, **THOUGHT),
+        responses.added(1, **{**SEARCHED, "status": "in_progress"}),
+        responses.done(1, **SEARCHED),
+        responses.done(2, **responses.message(2, "in towers")),
+        responses.ended(),
+    )
+    return decode(OpenAIResponsesReply(facts("openai"), CallIds(())), [responses.sse(*events)])
+
+
+def said(events: list[AnyModelEvent]) -> tuple[AssistantBlock, ...]:
+    return tuple(event.block for event in events if isinstance(event, BlockStop))
+
+
+def usage_of(events: list[AnyModelEvent]) -> Usage:
+    last = events[-1]
+    assert isinstance(last, MessageStop)
+    return last.usage
+
+
+def sent_back(blocks: tuple[AssistantBlock, ...], name: str = "model-1") -> list[dict[str, Any]]:
+    history = (
+        RequestMessage("user", (Text("when?"),)),
+        RequestMessage("assistant", blocks),
+        RequestMessage("user", (Text("so?"),)),
+    )
+    model = facts("anthropic")
+    bodies = AnthropicBodies(model if name == "model-1" else type(model)("anthropic", name, 1000, 100))
+    return json.loads(bodies.body(request(history)))["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["streamed", "whole"])
+@pytest.mark.parametrize("found", [FOUND, FAILED], ids=["found", "failed"])
+def test_what_the_service_searched_goes_back_as_it_came(whole: bool, found: Mapping[str, Any]):
+    events = claude(whole=whole, found=found)
+    blocks = said(events)
+    assert [type(block) for block in blocks] == [ServerBlock, ServerBlock, Text]
+    assert sent_back(blocks) == [CALL, found, {"type": "text", "text": "in towers"}]
+    assert usage_of(events).web_searches == 1
+
+
+def test_people_are_told_what_was_searched_and_found():
+    call, found, _ = said(claude(whole=False))
+    assert isinstance(call, ServerBlock)
+    assert isinstance(found, ServerBlock)
+    assert "bells \u2013 history" in call.text
+    assert "https://example.org/bells" in found.text
+    _, failed, _ = said(claude(whole=False, found=FAILED))
+    assert isinstance(failed, ServerBlock)
+    assert "max_uses_exceeded" in failed.text
+
+
+def test_another_model_gets_nothing_of_it():
+    assert sent_back(said(claude(whole=False)), name="model-2") == [{"type": "text", "text": "in towers"}]
+
+
+def test_a_search_that_was_cut_in_its_words_is_no_fault():
+    decoder = AnthropicReply(facts("anthropic"), CallIds(()))
+    cut = {**ENDED, "delta": {"stop_reason": "max_tokens"}}
+    events = decode(decoder, [sse(START, opened(0, **{**CALL, "input": {}}), arguments('{"que'), cut, STOP)])
+    (block,) = said(events)
+    assert isinstance(block, ServerBlock)
+    assert block.part == "call"
+
+
+def test_the_responses_wire_takes_them_in_and_back_with_the_thought_before_them():
+    events = gpt()
+    blocks = said(events)
+    assert [type(block) for block in blocks] == [Thinking, ServerBlock, Text]
+    assert usage_of(events).web_searches == 1
+    history = (RequestMessage("user", (Text("when?"),)), RequestMessage("assistant", blocks))
+    body = json.loads(ResponsesBodies(facts("openai", thinking_form="effort")).body(request(history)))
+    assert body["input"][1:3] == [THOUGHT, SEARCHED]
+    foreign = ServerBlock(
+        "whole", "ws_2", "searched", ProviderState("anthropic", "model-1", json.dumps(dict(SEARCHED)))
+    )
+    history = (RequestMessage("user", (Text("when?"),)), RequestMessage("assistant", (foreign, Text("x"))))
+    body = json.loads(ResponsesBodies(facts("openai")).body(request(history)))
+    assert [item["type"] for item in body["input"]] == ["message", "message"]
+
+
+@pytest.mark.parametrize("searches_web", [False, True])
+@pytest.mark.parametrize("tools", [(READ,), ()], ids=["with a tool", "alone"])
+def test_the_tool_is_declared_only_where_it_is_wanted(searches_web: bool, tools: tuple[Any, ...]):
+    sent = request(searches_web=searches_web, tools=tools)
+    own = {"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES}
+    for bodies, declared in (
+        (AnthropicBodies(facts("anthropic")), own),
+        (ResponsesBodies(facts("openai")), {"type": "web_search"}),
+    ):
+        told = json.loads(bodies.body(sent)).get("tools", [])
+        assert len(told) == len(tools) + searches_web
+        assert (declared in told) == searches_web
+    assert "web_search" not in OpenAIBodies(facts("openai")).body(sent).decode()
+
+
+def test_each_search_costs():
+    prices = Prices(1, 1)
+    assert cost_usd(Usage(web_searches=3), prices) == pytest.approx(0.03)
