@@ -5,12 +5,15 @@ A call ends in exactly one `ToolOutcome`; a tool may raise anything, the executo
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ostinato.call_ports import Abort, FileState, Workspace
 from ostinato.messages import ResultBlock
+
+if TYPE_CHECKING:
+    from anyio import Event
 
 InterruptBehaviour = Literal["cancel", "block"]
 """What happens to a running call when the user sends a new message: `cancel` ends it, `block` lets it finish."""
@@ -53,6 +56,10 @@ def hides_nothing(_path: Path) -> bool:
     return False
 
 
+def can_be_stopped(_ended: "Event") -> None:
+    """Most work ends when its call is cancelled."""
+
+
 class ToolContext(msgspec.Struct, frozen=True):
     """What a running call may use. `progress` takes text for live display: lossy, never blocks. `is_hidden` says of an
     absolute path that its content must not be shown, although the call itself may run; it may look at the file system.
@@ -68,6 +75,10 @@ class ToolContext(msgspec.Struct, frozen=True):
     ask_side_model: AskSideModel | None = None
     access: Access = NO_ACCESS
     """What was judged: a path that leads elsewhere by now must not be followed."""
+    cannot_be_stopped: Callable[["Event"], None] = can_be_stopped
+    """Told by a call whose work goes on whatever becomes of the call, with what is set (in the event loop) once the work has ended:
+    then the model is not told that it was stopped, and conflicting calls wait for it a while.
+    """
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):

@@ -202,12 +202,9 @@ class _Call:
             call = cast("Callable[..., Awaitable[object]]", self._function)
             return await call(**self._with_context(arguments, context))
         threaded = replace(context, progress=partial(_progress_from_thread, context.progress))
-        call_in_thread = partial(_called, self._function, self._with_context(arguments, threaded))
-        # A limiter of its own: how many calls run at once is bounded elsewhere, and a call that was given up must take
-        # no thread from the engine's own work.
-        (returned,) = await to_thread.run_sync(
-            call_in_thread, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
-        )
+        work = _InThread(partial(self._function, **self._with_context(arguments, threaded)))
+        context.cannot_be_stopped(work.ended)
+        (returned,) = await work.returned()
         return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
 
     def _with_context(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
@@ -215,9 +212,45 @@ class _Call:
         return arguments if name is None else {**arguments, name: context}
 
 
-def _called(function: Callable[..., object], arguments: dict[str, Any]) -> tuple[object]:
-    """What it returned, wrapped: a function that hands on a coroutine would be refused by one of the event loops."""
-    return (function(**arguments),)
+class _InThread:
+    """A function in a thread, which nobody can stop. `ended` is set once it has returned, also long after its call is over.
+
+    Thread and event loop each say first what they did and look then what the other did, so that one of them sees both.
+    """
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self.ended = anyio.Event()
+        self._function = function
+        self._has_begun = False
+        self._is_over = False
+        self._is_left = False
+
+    async def returned(self) -> tuple[object]:
+        """Wrapped: a function that hands on a coroutine would be refused by one of the event loops."""
+        try:
+            # A limiter of its own: how many calls run at once is bounded elsewhere, and a call that was given up must take
+            # no thread from the engine's own work.
+            return await to_thread.run_sync(
+                self._run, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+            )
+        finally:
+            self._is_left = True
+            if self._is_over or not self._has_begun:
+                self.ended.set()
+
+    def _run(self) -> tuple[object]:
+        self._has_begun = True
+        if self._is_left:  # nobody waits for it any more, and it was said not to have begun
+            return (None,)
+        try:
+            return (self._function(),)
+        finally:
+            self._is_over = True
+            if self._is_left:
+                from anyio import from_thread  # ruff: ignore[import-outside-top-level] - only a thread that was left behind
+
+                with suppress(RuntimeError):  # the event loop is over
+                    from_thread.run_sync(self.ended.set)
 
 
 def _progress_from_thread(progress: Callable[[str], None], text: str) -> None:

@@ -27,6 +27,7 @@ from ostinato.loop.learned_windows import LearnedWindows
 from ostinato.loop.model_call import RefreshAuth
 from ostinato.loop.query import events_of
 from ostinato.loop.run import Run
+from ostinato.loop.still_running import StillRunning
 from ostinato.messages import Message, user_prompt
 from ostinato.ports import Permissions, QuerySource, QueryTracking
 from ostinato.records import Record
@@ -78,6 +79,7 @@ class Scene(msgspec.Struct):
     windows: LearnedWindows = msgspec.field(default_factory=LearnedWindows)
     refresh_auth: RefreshAuth | None = None
     refresh_others: RefreshAuth | None = None
+    still_running: StillRunning = msgspec.field(default_factory=StillRunning)
     budget: Budget = NO_BUDGET
     prepare_context: PrepareContext | None = None
     may_go_on: MayGoOn | None = None
@@ -120,6 +122,7 @@ class Scene(msgspec.Struct):
             queue=self.queue,
             mentions=self.mentions,
             budget=self.budget,
+            still_running=self.still_running,
             prepare_context=self.prepare_context,
             may_go_on=self.may_go_on,
             after_tool=self.after_tool,

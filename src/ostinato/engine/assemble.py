@@ -53,6 +53,7 @@ from ostinato.hideable_rounds import HideableRounds
 from ostinato.home_folder import expand_home
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
+from ostinato.loop.still_running import StillRunning
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
@@ -175,7 +176,7 @@ class _Maker:
         self._options = options
         self._ground = ground
         self._clock, self._ids = SystemClock(), RandomIds()
-        self._instructions = LoadedInstructions()
+        self._instructions, self._still_running = LoadedInstructions(), StillRunning()
         self._budget = TreeBudget(_limits_of(options), self._clock)
         self._chain = open_fallbacks(options, self._budget.limits, self.choose_model, first=ground.chosen)
         self._web = PublicWeb(options, ground.environment)
@@ -280,6 +281,7 @@ class _Maker:
             refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
             side_model=self._small.side_model,
             watch_cache=place.watch_cache,
+            still_running=self._still_running,
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         )
         return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)

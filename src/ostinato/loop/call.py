@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import msgspec
+from anyio import Event
 from msgspec.structs import replace
 
 from ostinato.codec import encode, sanitise
@@ -27,6 +28,7 @@ from ostinato.tool import (
     Tool,
     ToolContext,
     ToolOutcome,
+    can_be_stopped,
     find_tool,
     hides_nothing,
 )
@@ -127,6 +129,7 @@ async def run_call(
     progress: Callable[[str], None],
     record: Callable[[FileIntended], None],
     ask_side_model: AskSideModel | None = None,
+    cannot_be_stopped: Callable[[Event], None] = can_be_stopped,
 ) -> CallEnd:
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
     tool_context = ToolContext(
@@ -139,6 +142,7 @@ async def run_call(
         is_hidden=call.is_hidden,
         ask_side_model=ask_side_model,
         access=call.access,
+        cannot_be_stopped=cannot_be_stopped,
     )
     try:
         returned = await call.tool.call(call.input, tool_context)

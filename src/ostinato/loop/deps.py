@@ -13,6 +13,7 @@ from ostinato.history import History
 from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.loop.fallback import Fallbacks
 from ostinato.loop.model_call import CallModel, RefreshAuth
+from ostinato.loop.still_running import StillRunning
 from ostinato.messages import Message, ToolUse
 from ostinato.ports import Clock, CollectAttachments, Ids, Journal, ModelFacts, Permissions
 from ostinato.records import AnyEdit
@@ -153,6 +154,7 @@ class Deps(msgspec.Struct, frozen=True):
     may_go_on: MayGoOn | None = None
     side_model: SideModel | None = None
     watch_cache: WatchCache | None = None
+    still_running: StillRunning = msgspec.field(default_factory=StillRunning)
 
     def call_of(self, fallback_index: int) -> CallModel:
         """The door to the query's own model (0), or to one of those that may take over."""

@@ -60,11 +60,23 @@ class _Entry(msgspec.Struct):
     task: TurnTask | None = None
     late_after_s: float | None = None
     """The time that it was given, once that is over."""
+    work_ended: anyio.Event | None = None
+    """Of work that goes on whatever becomes of the call; it is set once that has ended."""
+    given_up: anyio.Event | None = None
+    """Set when a call that was given up has ended after all."""
     forget_alarm: Callable[[], None] | None = None
 
     @property
     def is_over(self) -> bool:
         return self.phase == "completed"
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether its work cannot be stopped, and is not over."""
+        return self.work_ended is not None and not self.work_ended.is_set()
+
+    def cannot_be_stopped(self, ended: anyio.Event) -> None:
+        self.work_ended = ended
 
     @property
     def may_end(self) -> bool:
@@ -119,10 +131,12 @@ class StreamingToolExecutor:
             with entry.scope:
                 await self._run(entry, prepared)
             if entry.late_after_s is not None and not entry.is_over:
-                text = results.timed_out(entry.late_after_s)
+                text = results.timed_out(entry.late_after_s, runs_on=entry.runs_on)
                 self._finish(entry, error_end(entry.block, text, "timed_out"))
         finally:
             _take_back_alarm(entry)
+            if entry.given_up is not None:
+                entry.given_up.set()
 
     async def _run(self, entry: _Entry, prepared: Prepared) -> None:
         answer = await permitted(prepared, self._deps.permissions, self._context)
@@ -140,11 +154,20 @@ class StreamingToolExecutor:
         if entry.phase == "queued":
             entry.may_start = anyio.Event()
             await entry.may_start.wait()
+        still_running = self._deps.still_running
+        if still_running.is_in_the_way_of(entry.touched):
+            await still_running.out_of_the_way(entry.touched, self._deps.clock)
         if entry.is_over:  # let in and aborted in the same moment: its result says that it did not run
             return
         self._start(entry, prepared)
-        progress, record = partial(self._progress, entry), partial(self._intended, entry)
-        end = await run_call(prepared, self._context, progress, record, self._ask_side_model)
+        end = await run_call(
+            prepared,
+            self._context,
+            partial(self._progress, entry),
+            partial(self._intended, entry),
+            self._ask_side_model,
+            entry.cannot_be_stopped,
+        )
         self._finish(entry, end)
 
     def _admit(self) -> None:
@@ -192,8 +215,15 @@ class StreamingToolExecutor:
         if not entry.is_over:
             with suppress(JournalError):
                 self._finish(entry, error_end(entry.block, results.given_up(), "outcome_unknown"))
-        if entry.task is not None:
+        if entry.task is not None and not entry.task.is_over:
+            entry.given_up = anyio.Event()
+            self._hold_back(entry, entry.given_up)
             self._tasks.give_up(entry.task)
+
+    def _hold_back(self, entry: _Entry, ended: anyio.Event) -> None:
+        """Its result is there and its work goes on: what conflicts with what it may yet change waits for it a while."""
+        if entry.started_s is not None and not entry.is_read_only:
+            self._deps.still_running.add(entry.touched, ended, self._deps.clock.monotonic_s())
 
     def _intended(self, entry: _Entry, intended: FileIntended) -> None:
         """Raises UsageError once the call has its result: nothing is changed in the name of a call that was given up."""
@@ -211,6 +241,8 @@ class StreamingToolExecutor:
         if entry.is_over:
             return
         entry.phase = "completed"
+        if entry.runs_on and entry.work_ended is not None:
+            self._hold_back(entry, entry.work_ended)
         now_s = self._deps.clock.monotonic_s()
         duration_ms = 0 if entry.started_s is None else int((now_s - entry.started_s) * 1000)
         message = tool_result_message(self._deps.ids.uuid(), end.result, display=end.display)
@@ -336,7 +368,7 @@ class StreamingToolExecutor:
 
     def _stop(self, entry: _Entry, reason: results.StopReason | None) -> None:
         why = reason or self._context.abort.reason or "terminated"
-        text = results.stopped(why, has_started=entry.started_s is not None)
+        text = results.stopped(why, has_started=entry.started_s is not None, runs_on=entry.runs_on)
         self._finish(entry, error_end(entry.block, text, "cancelled"))
 
 

@@ -11,6 +11,7 @@ asked for again, or another of its calls failed.
 
 _STOPPED = "{why}; this call was stopped. It may have run in part; check before you repeat it."
 _NOT_RUN = "{why}; this call did not run."
+_RUNS_ON = "It cannot be stopped: it still runs, and may yet have its effect. Check before you repeat it."
 INTERRUPTION_PROMPT = "[The user interrupted here.]"
 INTERRUPTION_PROMPT_TOOLS = "[The user interrupted while tools were running.]"
 TERMINATED_PROMPT = "[The run was ended from outside here; what was not finished was stopped.]"
@@ -51,7 +52,9 @@ def load_first(name: str) -> str:
     return f". The schema of `{name}` was not loaded: call ToolSearch with `select:{name}` first."
 
 
-def timed_out(after_s: float) -> str:
+def timed_out(after_s: float, *, runs_on: bool = False) -> str:
+    if runs_on:
+        return f"This call took longer than {after_s:g} s and is not waited for any more. {_RUNS_ON}"
     return f"This call took longer than {after_s:g} s and was stopped. It may have run in part; check before you repeat it."
 
 
@@ -77,8 +80,10 @@ def interruption(reason: AbortReason, *, is_in_tools: bool) -> str:
     return INTERRUPTION_PROMPT_TOOLS if is_in_tools else INTERRUPTION_PROMPT
 
 
-def stopped(reason: StopReason, *, has_started: bool) -> str:
-    """What the model reads for a call that was ended from outside. One that has started never reads as not run."""
+def stopped(reason: StopReason, *, has_started: bool, runs_on: bool = False) -> str:
+    """What the model reads for a call that was ended from outside. One that has started never reads as not run, one whose work goes
+    on never as stopped.
+    """
     match reason:
         case "timeout":
             why = "The run's time is over"
@@ -96,4 +101,6 @@ def stopped(reason: StopReason, *, has_started: bool) -> str:
             why = "The user interrupted"
         case _:
             assert_never(reason)
+    if runs_on:
+        return f"{why}; this call is not waited for any more. {_RUNS_ON}"
     return (_STOPPED if has_started else _NOT_RUN).format(why=why)
