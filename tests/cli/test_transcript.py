@@ -27,7 +27,9 @@ from ostinato.events import (
     UserEvent,
 )
 from ostinato.messages import (
+    ProviderState,
     QueuedCommand,
+    ServerBlock,
     SystemMessage,
     Text,
     ToolResult,
@@ -108,6 +110,22 @@ def test_a_streamed_text_stands_there_once():
 def test_a_text_that_did_not_stream_is_shown_whole():
     message = assistant_fragment("a", "m", MODEL, Text("one\n\ntwo"))
     assert shown(AssistantEvent(message)) == "\none\n\ntwo\n"
+
+
+def test_what_the_provider_searched_is_told_between_what_was_said():
+    state = ProviderState("anthropic", "m", "{}")
+    searched = ServerBlock("call", "s1", "searched the web: bells\x1b[2J", state)
+    found = ServerBlock("result", "s1", "found 2 pages\nA – https://a.example/", state)
+    blocks = [
+        AssistantEvent(assistant_fragment(str(number), "m", MODEL, one))
+        for number, one in enumerate((searched, found))
+    ]
+    screen = shown(
+        *deltas("let me see"),
+        AssistantEvent(assistant_fragment("a", "m", MODEL, Text("let me see"))),
+        *blocks,
+    )
+    assert screen.split("\n") == ["", "let me see", "", "searched the web: bells", "found 2 pages", ""]
 
 
 def test_what_was_cut_off_stays_and_is_called_withdrawn():

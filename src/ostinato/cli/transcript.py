@@ -35,7 +35,7 @@ from ostinato.events import (
     ToolStart,
     UserEvent,
 )
-from ostinato.messages import AssistantMessage, QueuedCommand, SystemMessage
+from ostinato.messages import AssistantMessage, QueuedCommand, ServerBlock, SystemMessage
 
 _MAX_TAIL_SCREENS: Final = 2
 """Of an unfinished block, so many times what fits is laid out over and over; the whole is when it is complete."""
@@ -191,6 +191,11 @@ class Transcript:
         """The end of a block: a text that did not stream is shown now, and the end of one that did when it is known whether its
         reply was cut there."""
         self._tools.called(message.tool_uses)
+        searched = [
+            block.text.partition("\n")[0] for block in message.content if isinstance(block, ServerBlock)
+        ]
+        if searched:  # by the provider, inside the reply
+            return self._text_ends() + self.passing(terminal_text("".join(f"{line}\n" for line in searched)))
         has_streamed, self._has_streamed = self._has_streamed, False
         if self._goes_on or (message.text and has_streamed):
             return ""

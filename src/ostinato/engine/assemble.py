@@ -47,7 +47,7 @@ from ostinato.engine.slash_scene import SlashGround, slash_reader
 from ostinato.engine.small_model import open_small_model
 from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
-from ostinato.engine.web_access import PublicWeb, search_of
+from ostinato.engine.web_access import PublicWeb, search_of, searches_by_provider
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.hideable_rounds import HideableRounds
 from ostinato.home_folder import expand_home
@@ -288,8 +288,13 @@ class _Maker:
 
     def _offered(self, place: Place, chosen: ChosenModel, hideable: HideableRounds | None) -> Offered:
         options, rules = self._options, self._ground.effect.rules
-        equipment = Equipment(place.todos, options.ask_user, self._web, self._search, hideable)
+        search = None if self._searches_itself(chosen) else self._search
+        equipment = Equipment(place.todos, options.ask_user, self._web, search, hideable)
         return offered_tools(options, rules, chosen.facts, equipment, place.found_tools)
+
+    def _searches_itself(self, chosen: ChosenModel) -> bool:
+        ground = self._ground
+        return searches_by_provider(self._options, chosen.facts, ground.effect.rules, ground.environment)
 
     def _pipeline(
         self, place: Place, tools: tuple[Tool, ...], hideable: HideableRounds | None
@@ -356,7 +361,7 @@ class _Maker:
             deferred=offered.deferred,
             workspace=place.workspace,
             files=place.files,
-            settings=ModelSettings(system, context, options.temperature),
+            settings=ModelSettings(system, context, options.temperature, self._searches_itself(chosen)),
             config=with_retries(options.config, ground.environment),
             permission_mode=self._gate.permission_mode,
             max_turns=options.max_turns,
