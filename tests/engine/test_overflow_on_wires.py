@@ -1,0 +1,155 @@
+"""A window that is smaller than was believed, in the words of real servers: what is staged goes first, then an account, then the
+query ends; never round and round, and never with a longer request than was refused.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.engine.test_long_conversations import ADAPTERS, WISH, looking_tool
+
+from ostinato import Options
+from ostinato.engine.assemble import open_engine
+from ostinato.events import Event, Terminal
+from ostinato.messages import Usage
+from ostinato.ports import ModelFacts
+from ostinato.providers.exchange import HttpSettings
+from ostinato.state import QueryConfig
+from ostinato.testing import HttpError, Reply, StrictServer, call, result, say, terminal, transitions
+
+LIMIT = 12_000
+"""Tokens that the servers' models really take; all that is known of them says 200,000."""
+
+PARTS = 14
+
+
+def anthropic(message: str) -> Mapping[str, object]:
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+def openai(message: str, code: str | None = None) -> Mapping[str, object]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+
+
+WORDS: Mapping[str, tuple[str, int, Callable[[int], Mapping[str, object]]]] = {
+    "Anthropic": ("anthropic", 400, lambda n: anthropic(f"prompt is too long: {n} tokens > {LIMIT} maximum")),
+    "Anthropic, no numbers": ("anthropic", 413, lambda _: anthropic("Prompt is too long")),
+    "OpenAI": (
+        "openai",
+        400,
+        lambda n: openai(
+            f"This model's maximum context length is {LIMIT} tokens. However, your messages resulted in {n} tokens.",
+            "context_length_exceeded",
+        ),
+    ),
+    "OpenRouter": (
+        "openai",
+        400,
+        lambda n: openai(
+            f"This endpoint's maximum context length is {LIMIT} tokens. However, you requested about {n + 900} tokens "
+            f"({n} of text input, 900 in the output)."
+        ),
+    ),
+    "llama.cpp": (
+        "openai",
+        400,
+        lambda n: openai(
+            f"request ({n} tokens) exceeds the available context size ({LIMIT} tokens), try increasing it"
+        ),
+    ),
+    "Mistral": (
+        "openai",
+        422,
+        lambda n: {
+            "message": f"Prompt contains {n} tokens, too large for model with {LIMIT} maximum context length"
+        },
+    ),
+    "OpenAI, Responses": (
+        "responses",
+        400,
+        lambda _: openai(
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "context_length_exceeded",
+        ),
+    ),
+}
+
+
+class Server:
+    """Its model looks at one part after another. `takes`: whether a request of that many tokens is taken."""
+
+    def __init__(self, vendor: str, takes: Callable[[int], bool]) -> None:
+        self.wire, self._status, self._words = WORDS[vendor]
+        self._takes = takes
+        self.looked = 0
+        self.refused: list[int] = []
+        self.server = StrictServer(script=self._turn)
+
+    def _turn(self, request: object, _number: int) -> Reply | HttpError:
+        size = len(msgspec.json.encode(msgspec.to_builtins(request)))
+        tokens = size // 3
+        if not self._takes(tokens):
+            self.refused.append(size)
+            return HttpError(self._status, self._words(tokens))
+        usage = Usage(tokens, 20)
+        if "<analysis>" in str(request):
+            account = "<summary>Parts were looked at, one after the other; more are to come.</summary>"
+            return Reply(say(account), usage=usage)
+        self.looked += 1
+        more = self.looked <= PARTS
+        return Reply(call("Look", f"t{self.looked}") if more else say("done"), usage=usage)
+
+
+async def played(folder: Path, server: Server, *, collapse: bool = True) -> list[Event]:
+    facts = ModelFacts("anthropic" if server.wire == "anthropic" else "openai", "model-1", 200_000, 2_000)
+    with server.server as running:
+        model: Any = ADAPTERS[server.wire](
+            facts, base_url=running.url, api_key="key-1", settings=HttpSettings()
+        )
+        options = Options(
+            cwd=folder,
+            model=model,
+            tools=[looking_tool(120)],
+            allowed_tools=["Look"],
+            environment={"HOME": str(folder)},
+            keep_session=False,
+            config=QueryConfig(collapse=collapse, normalise_strictly=True),
+        )
+        try:
+            async with open_engine(options) as engine:
+                return [event async for event in engine.submit_message(WISH)]
+        finally:
+            await model.aclose()
+
+
+@pytest.mark.parametrize("vendor", WORDS)
+async def test_where_the_real_window_is_small_the_work_is_done_within_it(tmp_path: Path, vendor: str):
+    server = Server(vendor, lambda tokens: tokens <= LIMIT)
+    events = await played(tmp_path, server)
+    assert result(events).text == "done"
+    assert len(server.refused) <= 3
+    assert all(WISH in str(request.body) for request in server.server.requests)
+
+
+@pytest.mark.parametrize("collapse", [True, False])
+@pytest.mark.parametrize("vendor", WORDS)
+async def test_a_server_that_takes_nothing_any_more_is_asked_in_shorter_and_shorter_words_and_then_let_be(
+    tmp_path: Path, vendor: str, collapse: bool
+):
+    refuses = False
+
+    def takes(tokens: int) -> bool:
+        nonlocal refuses
+        refuses = refuses or tokens > LIMIT
+        return not refuses
+
+    server = Server(vendor, takes)
+    end: Terminal = terminal(await played(tmp_path, server, collapse=collapse))
+    tried = [reason for reason in transitions(end) if reason != "next_turn"]
+    ways = ["collapse_drain_retry", "reactive_compact_retry"] if collapse else ["reactive_compact_retry"]
+    assert tried == ways
+    assert end.reason == "prompt_too_long"
+    assert end.hint
+    assert server.refused[0] == max(server.refused)
