@@ -39,6 +39,14 @@ def why_not_sendable(data: bytes) -> str | None:
     return None
 
 
+def is_too_large(data: bytes) -> bool:
+    """Whether it could be sent if it were smaller."""
+    size = image_size(data)
+    return (
+        size is not None and min(size) >= 1 and (len(data) > MAX_IMAGE_BYTES or max(size) > MAX_SIDE_PIXELS)
+    )
+
+
 def image_size(data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels, from the header; None for a damaged one."""
     match image_type(data):

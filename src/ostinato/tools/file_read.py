@@ -1,6 +1,5 @@
 """One file shown: text with line numbers, a picture, pages, cells; what was seen is remembered by the hash of the whole file."""
 
-import base64
 import hashlib
 from collections.abc import Callable
 from functools import partial
@@ -10,8 +9,8 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from ostinato.image_facts import MAX_IMAGE_BYTES, image_type, why_not_sendable
-from ostinato.messages import Image, ResultBlock, Text
+from ostinato.image_facts import image_type
+from ostinato.messages import ResultBlock, Text
 from ostinato.ports import SeenFile
 from ostinato.tool import ToolContext, ToolOutcome
 from ostinato.tools.answer import MAX_READ_CHARACTERS, refusal, shown_path, success
@@ -19,6 +18,7 @@ from ostinato.tools.existing_file import MAX_CHANGED_BYTES
 from ostinato.tools.file_change import hash_of
 from ostinato.tools.file_kinds import binary_kind, not_a_file
 from ostinato.tools.file_lines import FileLines
+from ostinato.tools.image_read import read_image
 from ostinato.tools.notebook_text import NotANotebook, read_notebook
 from ostinato.tools.notebook_view import notebook_blocks
 from ostinato.tools.pdf_read import read_pdf
@@ -50,7 +50,7 @@ async def read_file(file_path: str, wanted: Wanted, context: ToolContext) -> Too
     except PermissionError:
         return refusal(f"`{path}` cannot be read: permission denied")
     if image_type(head) is not None:
-        return await _read_image(path, context)
+        return await read_image(path, context)
     if head.startswith(PDF):
         return await read_pdf(path, wanted.pages, context)
     kind = binary_kind(head, has_bom=marked_encoding(head) is not None)
@@ -59,15 +59,6 @@ async def read_file(file_path: str, wanted: Wanted, context: ToolContext) -> Too
     if path.suffix == ".ipynb":
         return await _read_notebook(path, head, wanted, context)
     return await _read_text(path, head, wanted, context)
-
-
-async def _read_image(path: Path, context: ToolContext) -> ToolOutcome:
-    data = await context.workspace.read_bytes(path, max_bytes=MAX_IMAGE_BYTES + 1)
-    wrong = why_not_sendable(data)
-    if wrong is not None:
-        return refusal(f"`{path}` is an image that cannot be shown: {wrong}")
-    context.files.put(path, SeenFile(hash_of(data)))
-    return ToolOutcome((Image(image_type(data) or "", base64.b64encode(data).decode("ascii")),))
 
 
 async def _read_notebook(path: Path, head: bytes, wanted: Wanted, context: ToolContext) -> ToolOutcome:

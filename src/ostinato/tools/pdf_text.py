@@ -14,6 +14,7 @@ import stat
 import sys
 
 import pypdf
+import pypdf.errors
 
 MEMORY_BYTES = 2 << 30
 SAFE_OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK | os.O_NOCTTY
@@ -29,11 +30,15 @@ def main(path: str, content_hash: str, first: int, last: int) -> dict[str, objec
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            return {"error": "it is encrypted"}
+            return {
+                "error": "it is encrypted and opens with a password only; take that off with a command, such as qpdf --decrypt"
+            }
         count = len(reader.pages)
         texts = [reader.pages[number - 1].extract_text() for number in range(first, min(last, count) + 1)]
     except MemoryError:
         return {"error": "it needs too much memory"}
+    except pypdf.errors.DependencyError:
+        return {"error": "it is encrypted with AES, which `pip install 'ostinato[media]'` lets Read open"}
     except Exception as error:  # ruff: ignore[blind-except] - whatever a hostile file makes the library raise
         return {"error": f"it cannot be understood ({type(error).__name__}: {error})"}
     return {"pages": count, "texts": texts}
