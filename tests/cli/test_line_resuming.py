@@ -1,10 +1,13 @@
 """A conversation that goes on shows what was said before: the last of it, in short, as it stood there."""
 
+from collections.abc import Callable
+
 import pytest
 from tests.cli.command import Desk
-from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, conversation, stuck
+from tests.cli.line_scene import CTRL_C, CTRL_D, ENTER, UP, conversation, stuck
 from tests.cli.pseudo_terminal import PseudoTerminal
 
+from ostinato.cli.exit_codes import TERMINATED, USAGE
 from ostinato.testing import Reply, StrictServer, call, say
 
 pytestmark = pytest.mark.process
@@ -87,3 +90,79 @@ def test_what_waited_and_was_not_sent_is_told_at_the_end(desk: Desk):
         terminal.type(CTRL_C + CTRL_D)
         assert terminal.ended() == 0
         assert "not sent: three" in terminal.text
+
+
+def waits_and_is_not_sent(desk: Desk, text: str, *flags: str) -> None:
+    """A further run of the session has it as the draft."""
+    with StrictServer() as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, *(flags or ("--continue",))) as terminal:
+            terminal.sees("1 prompt was waiting")
+            terminal.until(lambda: terminal.screen.cursor_line == f"> {text}")
+            terminal.type(CTRL_C + CTRL_D)
+            assert terminal.ended() == 0
+    assert server.requests == []
+
+
+def hang_up(terminal: PseudoTerminal) -> None:
+    terminal.hang_up()
+
+
+def terminate(terminal: PseudoTerminal) -> None:
+    terminal.process.terminate()
+    assert terminal.ended() == TERMINATED
+    assert "not sent: half a thought" in terminal.text
+    assert "--resume" in terminal.text
+
+
+@pytest.mark.parametrize("end", [hang_up, terminate])
+@pytest.mark.parametrize("is_working", [False, True])
+def test_a_draft_outlives_a_signal_and_a_terminal_that_goes_away(
+    desk: Desk, end: Callable[[PseudoTerminal], None], is_working: bool
+):
+    with conversation(desk, stuck()) as (terminal, _):
+        if is_working:
+            terminal.type("one" + ENTER)
+            terminal.sees("a long")
+        terminal.type("half a thought")
+        terminal.until(lambda: terminal.screen.cursor_line == "> half a thought")
+        end(terminal)
+    waits_and_is_not_sent(desk, "half a thought")
+    if is_working:
+        with PseudoTerminal(desk, "--continue") as terminal:  # it was dropped there
+            terminal.prompted()
+            assert "waiting" not in terminal.text
+    else:
+        assert (
+            desk.run("--continue", "-p", "x").code == USAGE
+        )  # a session in which nothing was said, nor waits
+
+
+def test_what_was_taken_back_to_be_edited_outlives_a_kill_until_something_is_sent_instead(desk: Desk):
+    with conversation(desk, stuck()) as (terminal, _):
+        terminal.type("one" + ENTER)
+        terminal.sees("a long")
+        terminal.type("two" + ENTER)
+        terminal.sees("queued: two")
+        terminal.type(UP)
+        terminal.until(lambda: terminal.screen.cursor_line == "> two")
+    waits_and_is_not_sent(desk, "two")
+    with conversation(desk, Reply(say("answer")), flags=("--continue",)) as (terminal, _):
+        terminal.type("else" + ENTER)
+        terminal.sees("answer")
+
+
+def test_what_waited_in_a_session_comes_back_with_resume_too_and_is_not_sent(desk: Desk):
+    with conversation(desk, stuck()) as (terminal, _):
+        terminal.type("one" + ENTER)
+        terminal.sees("a long")
+        terminal.type("two" + ENTER)
+        terminal.sees("queued: two")
+    with StrictServer(Reply(say("mine"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk) as terminal:
+            terminal.prompted()
+            terminal.type("/resume 1" + ENTER)
+            terminal.sees("1 prompt was waiting")
+            terminal.until(lambda: terminal.screen.cursor_line == "> two")
+            assert server.requests == []

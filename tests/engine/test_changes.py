@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.engine.engine_scene import BROKEN, OTHER_FACTS, Desk, submitted, tool_results
 
+from ostinato.engine.prompt_queue import pending_prompts
 from ostinato.engine.slash.reply import NotACommand, OpenSession, SlashOutcome, SlashReply, StartAnew
 from ostinato.errors import ConfigurationError, UsageError
 from ostinato.events import ResponseUsage
@@ -188,6 +189,31 @@ async def test_what_waits_moves_along_to_the_new_session():
     await engine.clear()
     _ = [event async for event in engine.run_queue()]
     assert any(isinstance(record, UserMessage) for record in desk.journals[1].records)
+
+
+async def test_what_waits_stays_with_its_session_when_another_one_is_opened():
+    desk = Desk(ScriptedModel())
+    engine = await desk.engine()
+    engine.queue.put("one")
+    await engine.open_session(Path("/old.jsonl"))
+    assert engine.queue.pending() == ()
+    assert [prompt.text for prompt in pending_prompts(desk.journals[0].records)] == ["one"]
+    assert pending_prompts(desk.journals[1].records) == ()
+
+
+async def test_what_is_typed_behind_the_command_that_opens_a_session_is_for_that_session():
+    async def read(prompt: str, abort: Abort) -> SlashOutcome:
+        if not prompt.startswith("/"):
+            return NotACommand()
+        engine.queue.put("behind")
+        return SlashReply("done\n", next_step=OpenSession(Path("/old.jsonl")))
+
+    desk = Desk(ScriptedModel(), read=read)
+    engine = await desk.engine()
+    engine.queue.put("before", priority="later")
+    await submitted(engine, "/resume old")
+    assert [prompt.text for prompt in engine.queue.pending()] == ["behind"]
+    assert [prompt.text for prompt in pending_prompts(desk.journals[0].records)] == ["before"]
 
 
 async def test_a_running_query_is_not_cleared_away():

@@ -289,3 +289,55 @@ def test_a_queue_that_lives_long_keeps_what_waits_and_forgets_what_left(journal:
     with pytest.raises(UsageError):
         queue.put("again", uuid=first.uuid)
     assert len(queue._arrival) <= 2 * KEPT_ARRIVALS + 2
+
+
+# ------------------------------------------------------------------ lent to an editor, and what an earlier run left
+
+
+def test_what_is_lent_is_not_sent_and_a_crash_gives_it_back_until_it_is_settled(
+    queue: PromptQueue, journal: MemoryJournal
+):
+    for text in ("one", "two"):
+        queue.put(text, uuid=text)
+    assert queue.lend("one") == "one"
+    assert queue.lend("one") is None
+    assert texts(queue.drain()) == ["two"]
+    journal.write(user_prompt("two", "two"))
+    assert texts(pending_prompts(journal.records)) == ["one"]
+    queue.settle(["one", "never lent"])
+    queue.settle(["one"])
+    assert pending_prompts(journal.records) == ()
+    assert sum(isinstance(record, QueueTaken) for record in journal.records) == 1
+
+
+def test_what_is_lent_moves_to_the_next_session_with_its_editor(queue: PromptQueue, journal: MemoryJournal):
+    queue.put("one", uuid="one")
+    queue.lend("one")
+    other = MemoryJournal()
+    queue.move_to(other.write, after=queue.arrivals)
+    assert (pending_prompts(journal.records), texts(pending_prompts(other.records))) == ((), ["one"])
+    queue.settle(["one"])
+    assert pending_prompts(other.records) == ()
+
+
+def test_what_came_before_the_move_stays_with_its_session_and_what_came_later_moves_along(
+    queue: PromptQueue, journal: MemoryJournal
+):
+    queue.put("one", uuid="one")
+    command = queue.put("/resume x")
+    assert queue.take(command.uuid) is not None
+    queue.put("two")
+    other = MemoryJournal()
+    waited = [QueuedPrompt("earlier", "earlier")]
+    assert queue.move_to(other.write, waited, after=queue.place_of(command.uuid)) == ("one",)
+    assert texts(pending_prompts(journal.records)) == ["one"]
+    assert texts(queue.pending()) == ["two", "earlier"]
+    assert texts(queue.left_earlier()) == ["earlier"]
+
+
+def test_a_move_that_cannot_be_written_moves_nothing(queue: PromptQueue, journal: MemoryJournal):
+    queue.put("one")
+    with pytest.raises(JournalError):
+        queue.move_to(MemoryJournal(fail_at_write=1).write, after=0)
+    queue.put("two")
+    assert texts(queue.pending()) == texts(pending_prompts(journal.records)) == ["one", "two"]

@@ -25,7 +25,7 @@ from ostinato.journal.unkept import Unkept
 from ostinato.journal.write import SessionWriter
 from ostinato.messages import ToolResult, meta_prompt, tool_result_message, user_prompt
 from ostinato.ports import Journal
-from ostinato.records import SessionStarted
+from ostinato.records import QueueArrived, QueueTaken, SessionStarted
 
 ONE, TWO = "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "11112222-bbbb-4bbb-8bbb-bbbbbbbbbbbb"
 
@@ -114,6 +114,20 @@ def test_a_session_that_nobody_asked_anything_is_not_listed(tmp_path: Path):
     assert list_sessions(tmp_path) == ()
     with pytest.raises(UsageError):
         newest_session(tmp_path, tmp_path)
+
+
+def test_a_session_that_holds_only_what_waits_is_listed_until_that_is_sent_or_dropped(tmp_path: Path):
+    writer = start_session(tmp_path, tmp_path, "waiting", now=noon)
+    assert isinstance(writer, SessionWriter)
+    writer.write(SessionStarted("waiting", "/", "m", "1"))
+    writer.write(QueueArrived("q1", "half a\nthought"))
+    assert [one.prompt for one in list_sessions(tmp_path)] == ["half a thought"]
+    writer.write(QueueTaken(("q1",), "taken_back"))
+    assert list_sessions(tmp_path) == ()
+    writer.write(user_prompt("u1", "go"))
+    writer.write(QueueArrived("q2", "later"))
+    assert [one.prompt for one in list_sessions(tmp_path)] == ["go"]
+    writer.close()
 
 
 def test_a_listing_shows_the_title_and_survives_damage(tmp_path: Path):

@@ -1,5 +1,6 @@
 """The prompts of one open conversation and what becomes of them: sent at once, or queued while a query runs."""
 
+import contextlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Final
@@ -46,33 +47,48 @@ class Dialogue:
         self._signals = signals
         self._inbox: list[str | Gesture] = []
         self._arrived = anyio.Event()
+        self._sent: list[str] = []
+        self.has_kept = False
+        """Whether something waits for the next run of the session; known once `run` has ended."""
 
     async def run(self, first: str) -> bool:
         """Until the person leaves or a signal ends it; False when the terminal was gone."""
         is_gone = False
-        async with anyio.create_task_group() as around:
-            around.start_soon(self._tick)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._line.run, self._typed)
-                try:
-                    await self._converse(first)
-                except OutputClosed:
-                    is_gone = True
-                self._line.leave()
-            self._tell_unsent()
-            around.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as around:
+                around.start_soon(self._tick)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._line.run, self._typed)
+                    try:
+                        await self._converse(first)
+                    except OutputClosed:
+                        is_gone = True
+                    self._line.leave()
+                around.cancel_scope.cancel()
+        finally:  # synchronous: it also holds when a second signal cuts all of this short
+            self._keep_unsent()
         return not is_gone
 
-    def _tell_unsent(self) -> None:
-        """What was typed behind the line that ended the conversation."""
-        for typed in (*self._inbox, *self._work.left):
-            if isinstance(typed, str) and typed.strip():
-                self._line.print_above(self._transcript.note(f"not sent: {terminal_text(typed)}\n"))
+    def _keep_unsent(self) -> None:
+        """What was typed behind the line that ended the conversation, and a draft that stands there: told, and kept for the next
+        run of the session.
+        """
+        waiting = [prompt.text for prompt in self._engine.queue.pending()]
+        typed = [text for text in (*self._inbox, self._line.draft) if isinstance(text, str) and text.strip()]
+        if self._work.keep(typed):
+            self._work.settle((*self._sent, *self._work.hand_over()))
+        unsent = [*waiting, *typed, *self._work.left]
+        self.has_kept = bool(unsent)
+        with contextlib.suppress(OutputClosed):
+            for text in unsent:
+                self._line.print_above(self._transcript.note(f"not sent: {terminal_text(text)}\n"))
 
     def _typed(self, typed: str | Gesture) -> None:
         if isinstance(typed, str) and self._work.is_busy:
             self._work.queue(typed)
             return
+        if isinstance(typed, str):
+            self._sent += self._work.hand_over()
         self._inbox.append(typed)
         self._arrived.set()
 
@@ -153,12 +169,16 @@ class Dialogue:
         if first_lines:
             self._line.print_above(first_lines)
         async for event in events:
+            if self._sent:  # the text that took their place is written by now
+                self._work.settle(self._sent)
+                self._sent.clear()
             await self._screen.show(self._work.watch(event) + self._transcript.take(event))
             if isinstance(event, AssistantEvent):
                 self._screen.has_shown(call.id for call in event.message.tool_uses)
             if isinstance(event, Result):
                 if self._engine.session_id != event.session_id:
                     await self._show_earlier()
+                    self._work.give_back_earlier()
                 return event
         return None
 

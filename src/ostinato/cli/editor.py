@@ -124,6 +124,11 @@ class Editor:
         is_open = self._session.app.is_running
         return bool(self._session.default_buffer.text if is_open else self._draft.text)
 
+    @property
+    def draft(self) -> str:
+        is_open = self._session.app.is_running
+        return self._pastes.expanded(self._session.default_buffer.text if is_open else self._draft.text)
+
     async def run(self, take: Take) -> None:
         try:
             while not self._is_leaving:
@@ -217,7 +222,11 @@ class Editor:
         except (Interrupted, KeyboardInterrupt):
             return Gesture.INTERRUPT
         except (EOFError, OSError):
+            self._draft = self._session.default_buffer.document
             return Gesture.END
+        except BaseException:  # the end from outside: what stands there is still asked for
+            self._draft = self._session.default_buffer.document
+            raise
         return self._pastes.expanded(text)
 
     def _is_asked(self) -> bool:

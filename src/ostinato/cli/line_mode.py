@@ -103,7 +103,8 @@ async def _converse(
             tasks.cancel_scope.cancel()
         if not is_whole:
             return FAILED
-        if options.keep_session and any(is_worth_keeping(record) for record in engine.history.log()):
+        is_kept = dialogue.has_kept or any(is_worth_keeping(record) for record in engine.history.log())
+        if options.keep_session and is_kept:
             outbox.flush()
             talk(f"go on with `ostinato --resume {engine.session_id}`\n")
     return DONE if signals.cause is None else signals.exit_code

@@ -52,6 +52,11 @@ class PlainLines:
     def has_draft(self) -> bool:
         return bool(self._lines)
 
+    @property
+    def draft(self) -> str:
+        half = [self._typed.decode("utf-8", "replace")] if self._typed else []
+        return "\n".join((*self._lines, *half))
+
     async def run(self, take: Take) -> None:
         self._take = take
         with self._modes.line_editing():

@@ -42,6 +42,11 @@ class PromptLine(Protocol):
         """Whether a text stands there that was not sent."""
         ...
 
+    @property
+    def draft(self) -> str:
+        """That text, also once `run` has ended."""
+        ...
+
     async def run(self, take: Take) -> None:
         """Read until cancelled or until `Gesture.END`."""
         ...

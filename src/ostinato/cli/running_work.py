@@ -3,8 +3,9 @@
 Implements `Deeds`. Everything here is done at once, and nothing typed is lost on the way.
 """
 
+import contextlib
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ostinato.cli.error_text import error_text
@@ -15,11 +16,13 @@ from ostinato.cli.running_shell import RunningShell
 from ostinato.cli.terminal_modes import TerminalModes
 from ostinato.cli.terminal_style import DIM, Painter, cut_to
 from ostinato.cli.transcript import Transcript
+from ostinato.engine.prompt_queue import PromptQueue
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.errors import OstinatoError
 from ostinato.events import Event, SystemEvent, Terminal
 from ostinato.messages import SystemMessage
 from ostinato.ports import Workspace
+from ostinato.submissions import QueuedPrompt
 from ostinato.visible_text import visible
 
 _WIDE_COLUMNS: Final = 70
@@ -46,7 +49,8 @@ class RunningWork:
         self._started_s: float | None = None
         self._is_last = False
         self._is_summarising = False
-        self._left: list[str] = []
+        self._left: list[QueuedPrompt] = []
+        self._lent: list[str] = []
         self._shell = RunningShell(paint, monotonic_s)
 
     def attach(self, engine: QueryEngine, line: PromptLine) -> None:
@@ -78,17 +82,34 @@ class RunningWork:
 
     def give_back_queue(self) -> None:
         """Put what waits into the draft."""
-        texts = self._taken_from_queue()
-        if texts and self._attached is not None:
-            self._attached[1].put_into_draft("\n".join(texts))
+        if self._attached is None:
+            return
+        engine, line = self._attached
+        lent = self._borrowed(engine.queue.pending())
+        if lent:
+            self._lent += [prompt.uuid for prompt in lent]
+            line.put_into_draft("\n".join(prompt.text for prompt in lent))
 
     def give_back_earlier(self) -> None:
         """What waited when an earlier run of the session ended is told, and sent by nobody but the person: one after the other
         becomes the draft.
         """
-        self._left = self._taken_from_queue()
-        if self._left and self._attached is not None:
-            self._attached[1].print_above(self._transcript.note(_left_waiting(len(self._left))))
+        if self._attached is None:
+            return
+        engine, line = self._attached
+        earlier = self._borrowed(engine.queue.left_earlier())
+        if earlier:
+            self._left += earlier
+            line.print_above(self._transcript.note(_left_waiting(len(earlier))))
+
+    def _borrowed(self, waiting: Sequence[QueuedPrompt]) -> list[QueuedPrompt]:
+        """Out of the queue, and still in the session's file until something else is sent or they are dropped."""
+        queue = self._queue
+        return [] if queue is None else [one for one in waiting if queue.lend(one.uuid) is not None]
+
+    @property
+    def _queue(self) -> PromptQueue | None:
+        return None if self._attached is None else self._attached[0].queue
 
     def next_left(self) -> None:
         """The prompt waits: the next of what was left becomes the draft if there is none."""
@@ -96,19 +117,38 @@ class RunningWork:
             return
         _, line = self._attached
         while self._left and not line.has_draft:
-            line.put_into_draft(self._left.pop(0))
+            following = self._left.pop(0)
+            self._lent.append(following.uuid)
+            line.put_into_draft(following.text)
 
     @property
     def left(self) -> tuple[str, ...]:
-        """What was given back and did not become a draft yet."""
-        return tuple(self._left)
+        """What was given back and did not become a draft yet. It waits on in the session's file."""
+        return tuple(prompt.text for prompt in self._left)
 
-    def _taken_from_queue(self) -> list[str]:
+    def hand_over(self) -> tuple[str, ...]:
+        """The draft was sent: what was lent to it, to be settled once that is written."""
+        lent, self._lent = tuple(self._lent), []
+        return lent
+
+    def settle(self, lent: Sequence[str]) -> None:
+        """They are in what was sent, or were dropped. What cannot be written down comes back another time."""
+        if self._queue is not None:
+            with contextlib.suppress(OstinatoError):
+                self._queue.settle(lent)
+
+    def keep(self, texts: Sequence[str]) -> bool:
+        """Let them wait in the session's file for its next run; whether that is done for all."""
         if self._attached is None:
-            return []
-        queue = self._attached[0].queue
-        taken = [queue.take_back(prompt.uuid) for prompt in queue.pending()]
-        return [text for text in taken if text is not None]
+            return False
+        engine, line = self._attached
+        try:
+            for text in texts:
+                engine.queue.put(text, priority="later")
+        except OstinatoError as error:
+            line.print_above(self.told(error))
+            return False
+        return True
 
     def queue(self, text: str, *, is_urgent: bool = False) -> None:
         """Let the text wait for its turn; an urgent one ends the running query."""
@@ -116,9 +156,12 @@ class RunningWork:
             return
         self._is_last = False
         engine, line = self._attached
+        lent = self.hand_over()
         try:
             engine.queue.put(text, priority="now" if is_urgent else "next")
+            self.settle(lent)
         except OstinatoError as error:
+            self._lent += lent
             line.put_into_draft(text)
             line.print_above(self.told(error))
         line.refresh()
@@ -145,10 +188,10 @@ class RunningWork:
         if self._attached is None:
             return None
         engine, line = self._attached
-        waiting = engine.queue.pending()
-        text = engine.queue.take_back(waiting[-1].uuid) if waiting else None
+        lent = self._borrowed(engine.queue.pending()[-1:])
+        self._lent += [prompt.uuid for prompt in lent]
         line.refresh()
-        return text
+        return lent[0].text if lent else None
 
     def suspend(self) -> None:
         if self._attached is not None:

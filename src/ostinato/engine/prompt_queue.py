@@ -1,7 +1,8 @@
 """What was typed while work went on. Nothing typed is lost: each text is sent once, given back to be edited, or still here.
 
 An arrival is written before anybody acts on it. A text leaves the queue by the message with its uuid (one record, so a crash
-finds it either sent or still waiting), or by a record that says it will not be sent.
+finds it either sent or still waiting), or by a record that says it will not be sent. One that is lent to an editor is held by the
+journal until the editor says what became of it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -63,11 +64,12 @@ class PromptQueue:
         self._mode_of = mode_of
         self._new_uuid = new_uuid
         self._waiting: list[QueuedPrompt] = []
+        self._lent: dict[str, QueuedPrompt] = {}
+        self._earlier: set[str] = set()
         self._arrival: dict[str, int] = {}
         self._count = 0
         self._interrupt: Callable[[], None] | None = None
-        for prompt in pending:
-            self._enter(prompt)
+        self._enter_earlier(pending)
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -110,6 +112,38 @@ class PromptQueue:
                 return prompt.text
         return None
 
+    def lend(self, uuid: str) -> str | None:
+        """The text, for an editor; it is not sent. Until `settle` is called for it a crash gives it back to the queue. None if it
+        is not here (any more).
+        """
+        for prompt in self._waiting:
+            if prompt.uuid == uuid:
+                self._waiting.remove(prompt)
+                self._lent[uuid] = prompt
+                return prompt.text
+        return None
+
+    def settle(self, uuids: Iterable[str]) -> None:
+        """What was lent under these was sent in another form, or dropped. Raises JournalError; then nothing changed."""
+        known = tuple(uuid for uuid in uuids if uuid in self._lent)
+        if known:
+            self._write(QueueTaken(known, "taken_back"))
+            for uuid in known:
+                del self._lent[uuid]
+
+    @property
+    def arrivals(self) -> int:
+        """How many texts have come until now."""
+        return self._count
+
+    def place_of(self, uuid: str) -> int:
+        """The how manieth text this one was; 0 if it is unknown (any more)."""
+        return self._arrival.get(uuid, 0)
+
+    def left_earlier(self) -> tuple[QueuedPrompt, ...]:
+        """What waits since an earlier run of its session: nobody has asked for it in this one."""
+        return tuple(prompt for prompt in self.pending() if prompt.uuid in self._earlier)
+
     def pending(self) -> tuple[QueuedPrompt, ...]:
         """What waits, the most urgent first, else in the order of arrival."""
         return tuple(sorted(self._waiting, key=lambda prompt: _RANK[prompt.priority]))
@@ -146,13 +180,25 @@ class PromptQueue:
         self._waiting.extend(prompts)
         self._waiting.sort(key=lambda prompt: self._arrival.get(prompt.uuid, 0))
 
-    def move_to(self, write: Write, pending: Sequence[QueuedPrompt] = ()) -> None:
-        """From now on the journal of another session holds the queue; what waits moves along, before what waited there."""
-        for prompt in self._waiting:
+    def move_to(
+        self, write: Write, pending: Sequence[QueuedPrompt] = (), *, after: int = 0
+    ) -> tuple[str, ...]:
+        """From now on the journal of another session holds the queue. Of what waits, what came later than the first `after` texts
+        moves along, before what waited there, and so does what is lent; the rest stays with its session. Returns the uuids of that.
+        """
+        staying = [prompt for prompt in self._waiting if self.place_of(prompt.uuid) <= after]
+        moved = [prompt for prompt in self._waiting if prompt not in staying]
+        moving = [*moved, *self._lent.values()]
+        for prompt in moving:
             write(QueueArrived(prompt.uuid, prompt.text, prompt.priority, prompt.mode))
-        if self._waiting:
-            self._write(QueueTaken(tuple(prompt.uuid for prompt in self._waiting), "moved"))
-        self._write = write
+        if moving:
+            self._write(QueueTaken(tuple(prompt.uuid for prompt in moving), "moved"))
+        self._write, self._waiting = write, moved
+        self._enter_earlier(pending)
+        return tuple(prompt.uuid for prompt in staying)
+
+    def _enter_earlier(self, pending: Sequence[QueuedPrompt]) -> None:
+        self._earlier = {prompt.uuid for prompt in pending}
         for prompt in pending:
             self._enter(prompt)
 

@@ -64,6 +64,7 @@ class QueryEngine:
         self._used = UsedUuids()
         self._retired: list[ChosenModel] = []
         self._is_closed = False
+        self._typed_before = 0  # so many texts had come when the one that has the turn was typed
         # A model and a session that change at once would each bring back what the other has just replaced.
         self._changing = anyio.Lock()
         self._ways = Ways(reader_for(self), has_to_read, self._take_step, self._turns.end)
@@ -82,6 +83,7 @@ class QueryEngine:
         self._check_open()
         self._check_new(uuid)
         if self._turns.begin():
+            self._typed_before = self.queue.arrivals
             submission = Submission(
                 self._talk, QueuedPrompt(uuid or self._new_uuid(), text), self._ways, is_queued=False
             )
@@ -91,6 +93,7 @@ class QueryEngine:
             if not isinstance(fate, OwnTurn):
                 yield self._unsent(fate)
                 return
+            self._typed_before = self.queue.place_of(fate.prompt.uuid)
             submission = Submission(self._talk, fate.prompt, self._ways, is_queued=True)
         try:
             while (batch := await submission.receive()) is not None:
@@ -118,6 +121,7 @@ class QueryEngine:
                     self._turns.end()
             if prompt is None:
                 return
+            self._typed_before = self.queue.place_of(prompt.uuid)
             submission = Submission(self._talk, prompt, self._ways, is_queued=True)
             try:
                 while (batch := await submission.receive()) is not None:
@@ -233,7 +237,7 @@ class QueryEngine:
         await self._between_turns(None)
 
     async def open_session(self, session_file: Path) -> None:
-        """Go on with the session in this file, with the settings of this engine. Raises as `clear` does."""
+        """Go on with the session in this file, with this engine's settings. What waits stays with the other. Raises as `clear`."""
         await self._between_turns(session_file)
 
     async def _between_turns(self, session_file: Path | None) -> None:
@@ -243,11 +247,11 @@ class QueryEngine:
                 "a query of this conversation is still running", hint="wait for it, or interrupt it"
             )
         try:
-            await self._move_to(session_file)
+            await self._move_to(session_file, after=0 if session_file is None else self.queue.arrivals)
         finally:
             self._turns.end()
 
-    async def _move_to(self, session_file: Path | None) -> None:
+    async def _move_to(self, session_file: Path | None, *, after: int) -> None:
         talk = self._talk
         async with self._changing:
             old = talk.parts
@@ -257,10 +261,11 @@ class QueryEngine:
                 self._check_open()
                 writer = _QueueWriter(begun.place.journal)
                 writer.taken_back = self._turns.withdraw
-                self.queue.move_to(writer, begun.pending)
+                staying = self.queue.move_to(writer, begun.pending, after=after)
             except BaseException:
                 begun.place.journal.close()
                 raise
+            self._turns.withdraw(*staying)
             self._queue_writer = writer
             talk.adopt(parts)
             talk.goes_on_from(begun.history)
@@ -272,9 +277,9 @@ class QueryEngine:
             case Leave():
                 return True
             case StartAnew():
-                await self._move_to(None)
+                await self._move_to(None, after=0)
             case OpenSession(path):
-                await self._move_to(path)
+                await self._move_to(path, after=self._typed_before)
             case _:
                 assert_never(step)
         return False

@@ -21,6 +21,7 @@ from ostinato.journal.read import read_session, renamed
 from ostinato.journal.unkept import MemoryOnly, Unkept
 from ostinato.journal.write import SessionWriter
 from ostinato.messages import Text, UserMessage
+from ostinato.records import QueueArrived, QueueTaken
 
 _LOOK_BYTES: Final = 65_536
 _READ_ONLY: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
@@ -31,7 +32,7 @@ _NAMED_CHARACTERS: Final = 40
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """A session in a listing. `prompt` is the beginning of the first thing the user asked."""
+    """A session in a listing. `prompt` is the beginning of the first thing the user asked, else of the first that waits to be."""
 
     session_id: str
     path: Path
@@ -201,6 +202,7 @@ class _Look(msgspec.Struct, frozen=True):
 def _look(head: bytes, tail: bytes) -> _Look | None:
     """None if no line of ours is among them: another program's transcript, which cannot be resumed here."""
     prompt, names, is_ours = "", ForeignLine(custom_title="", tag=""), False
+    waiting: dict[str, str] = {}
     for line in (*head.split(b"\n"), *tail.split(b"\n")):
         is_name = b'"custom-title"' in line or line.startswith(b'{"type":"tag"')
         if not is_name and prompt:
@@ -211,9 +213,22 @@ def _look(head: bytes, tail: bytes) -> _Look | None:
             case SealedLine() as sealed:
                 is_ours = True
                 prompt = prompt or _prompt(sealed)
+                _note_waiting(sealed, waiting)
             case BrokenLine():
                 continue  # the cut ends of head and tail, or damage that resuming will report
-    return _Look(prompt, names) if is_ours else None
+    return _Look(prompt or next(iter(waiting.values()), ""), names) if is_ours else None
+
+
+def _note_waiting(line: SealedLine, waiting: dict[str, str]) -> None:
+    """What was typed and not sent may be all that a session holds."""
+    match line.record:
+        case QueueArrived(prompt_uuid=uuid, text=text):
+            waiting[uuid] = _shortened(text)
+        case QueueTaken(prompt_uuids=uuids):
+            for uuid in uuids:
+                waiting.pop(uuid, None)
+        case _:
+            pass
 
 
 def _prompt(line: SealedLine) -> str:
@@ -221,4 +236,8 @@ def _prompt(line: SealedLine) -> str:
     if not isinstance(record, UserMessage) or record.is_meta or record.origin != "prompt":
         return ""
     text = " ".join(block.text for block in record.content if isinstance(block, Text))
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
     return " ".join(text.split())[:_MAX_PROMPT_CHARACTERS]
