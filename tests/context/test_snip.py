@@ -1,8 +1,12 @@
 """Rounds that later ones repeat go whole; the user's words, what was said, errors and the newest rounds stay."""
 
+from collections.abc import Sequence
+
+import pytest
 from tests.context.talks import EMPTY, FACTS, FULL, history, prose, reply, round_of, run
 
 from ostinato.context.snip import RedundantRounds
+from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import (
     AssistantMessage,
@@ -14,7 +18,7 @@ from ostinato.messages import (
     user_prompt,
 )
 from ostinato.normalise.normaliser import Normaliser
-from ostinato.records import ReplaceResult, Snip, Undo
+from ostinato.records import AnyEdit, ReplaceResult, Snip, Undo
 from ostinato.testing import CountingIds
 
 
@@ -112,3 +116,23 @@ async def test_rounds_that_were_brought_back_are_not_hidden_again():
     back = once.append(Undo("u", edits[0].edit_id))
     assert calls(back) == calls(of)
     assert (await run(stage(), back, FULL))[1] == ()
+
+
+@pytest.mark.parametrize(
+    "paths", ["aabacbdaabcdabab", "abcabcabcabcabcd", "aaaaaaaaaaaaaaaa", "abcdefgaebgfdcab"]
+)
+async def test_one_that_went_along_decides_as_one_that_begins_with_a_resume(paths: str):
+    went_along, of = stage(), history()
+    hidden = 0
+    for number, path in enumerate(paths):
+        of = of.extend(round_of(f"c{number}", prose(30_000, f"{number}"), file_path=path))
+        facts = PassFacts(FACTS, 120_000 + 100 * number)
+        begun = await stage()(History.fold(of.log()), facts)
+        of, edits = await run(went_along, of, facts)
+        assert spans_of(edits) == spans_of(begun)
+        hidden += len(edits)
+    assert hidden
+
+
+def spans_of(edits: Sequence[AnyEdit]) -> list[tuple[str, str]]:
+    return [(edit.first, edit.last) for edit in edits if isinstance(edit, Snip)]

@@ -8,23 +8,20 @@ The user's words, replies that say something, errors and the newest two rounds s
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ostinato.codec import encode
 from ostinato.context.asked_rounds import AskedRounds
-from ostinato.context.exchanges import exchanges
+from ostinato.context.repeated_rounds import RepeatedRounds
 from ostinato.context.rounds import (
     KEPT_ROUNDS,
     Round,
     joined,
     messages_tokens,
     named_calls,
-    rounds_of,
-    wanted_back,
 )
 from ostinato.context_pass import PassFacts
 from ostinato.hideable_rounds import HideableRounds
 from ostinato.history import History
-from ostinato.messages import AssistantMessage, Message, ToolUse, meta_prompt
-from ostinato.records import AnyEdit, Record, ReplaceResult, Snip
+from ostinato.messages import AssistantMessage, Message, meta_prompt
+from ostinato.records import AnyEdit, Snip
 from ostinato.window_limits import effective_window_tokens
 
 USED_SHARE: Final = 0.6
@@ -58,24 +55,20 @@ class RedundantRounds:
 
     def __init__(self, new_uuid: Callable[[], str]) -> None:
         self._new_uuid = new_uuid
-        self._not_before_tokens = 0
-        """Before so much is used there cannot be enough to gain: the last look says so."""
+        self._repeated = RepeatedRounds(_says_something)
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         room = effective_window_tokens(facts.model)
         least = min(MIN_FREED_TOKENS, int(MIN_FREED_SHARE * room))
-        if facts.used_tokens < max(USED_SHARE * room, self._not_before_tokens):
+        if facts.used_tokens < USED_SHARE * room:
+            return ()
+        found = self._repeated.look(messages, KEPT_ROUNDS)
+        freed = sum(one.tokens for one in found)
+        if freed < least:
             return ()
         view = messages.view()
-        log = messages.log()
-        stays = wanted_back(view, log)
-        rounds = _redundant(view, _replaced(log))
-        spans = joined([one for one in rounds if one.start not in stays])
-        edits = [self._snip(view, span) for span in spans]
-        freed = sum(messages_tokens(view[span[0].start : span[-1].end + 1]) for span in spans)
-        freed -= sum(messages_tokens((edit.marker,)) for edit in edits)
-        self._not_before_tokens = facts.used_tokens + max(0, least - freed)
-        return edits if freed >= least else ()
+        edits = [self._snip(view, span) for span in joined([one.round for one in found])]
+        return edits if freed - messages_tokens([edit.marker for edit in edits]) >= least else ()
 
     def _snip(self, view: Sequence[Message], span: Sequence[Round]) -> Snip:
         text = MARKER.format(count=len(span), calls=named_calls(span))
@@ -83,32 +76,7 @@ class RedundantRounds:
         return Snip(self._new_uuid(), view[span[0].start].uuid, view[span[-1].end].uuid, marker)
 
 
-def _replaced(log: Sequence[Record]) -> frozenset[str]:
-    """Calls whose result is no longer there as it was: what came before them is not made superfluous by them."""
-    return frozenset(edit.tool_use_id for edit in log if isinstance(edit, ReplaceResult))
-
-
-def _redundant(view: Sequence[Message], replaced: frozenset[str]) -> list[Round]:
-    """Rounds of looking whose every call comes again later, answered in full and without an error."""
-    rounds = rounds_of(view)
-    later: set[bytes] = set()
-    good = {one.call.id for one in exchanges(view) if not one.result.is_error} - replaced
-    found: list[Round] = []
-    for place in range(len(rounds) - 1, -1, -1):
-        one = rounds[place]
-        keys = [_key(call) for call in one.calls]
-        says_something = _says_something(view[one.start])
-        if place < len(rounds) - KEPT_ROUNDS and not says_something and all(key in later for key in keys):
-            found.append(one)
-        later.update(key for key, call in zip(keys, one.calls, strict=True) if call.id in good)
-    return found[::-1]
-
-
 def _says_something(message: Message) -> bool:
     if not isinstance(message, AssistantMessage):
         return True
     return bool(message.text.strip()) or any(call.name not in LOOKING for call in message.tool_uses)
-
-
-def _key(call: ToolUse) -> bytes:
-    return encode([call.name, sorted(call.input.items())])
