@@ -12,7 +12,7 @@ from tests.attachments.images import png
 from tests.attachments.views import reminders, text, touch
 
 from ostinato.attachments.mention_syntax import MAX_CANDIDATES, Mention, mentions
-from ostinato.attachments.mentioned_content import listing
+from ostinato.attachments.mentioned_content import MAX_FILE_BYTES, listing
 from ostinato.attachments.mentions import MAX_MENTIONS, MentionSetting, mention_attachments
 from ostinato.messages import AttachedImage, AttachmentMessage, Message, SystemMessage
 from ostinato.ports import SeenFile
@@ -121,14 +121,41 @@ async def test_what_cannot_be_shown_gives_a_note_and_is_not_seen(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    ("name", "is_told"), [("secret.txt", True), ("fifo", True), ("src/a.py", False), ("paper.pdf", False)]
+    ("name", "is_told"),
+    [
+        ("secret.txt", True),
+        ("fifo", True),
+        ("paper.pdf", True),
+        ("data.bin", True),
+        ("wide.png", True),
+        ("huge", True),
+        ("long", True),
+        ("src/a.py", False),
+        ("src/a.py#L1", False),
+        ("long#L1-3", False),
+        ("image.png", False),
+        ("empty", False),
+        ("src", False),
+        ("not-there", False),
+    ],
 )
 async def test_the_user_hears_of_what_does_not_come_along(tmp_path: Path, name: str, *, is_told: bool):
     scene = Scene(tmp_path)
     os.mkfifo(tmp_path / "fifo")
+    put(tmp_path, {"long": "x\n" * 5000, "huge": ""})
+    os.truncate(tmp_path / "huge", MAX_FILE_BYTES + 1)
     attached = await scene.attach(f"@{name}")
     notices = [message.text for message in attached if isinstance(message, SystemMessage)]
     assert [name in notice for notice in notices] == [True] * is_told
+    assert not is_told or name in text(attached)
+
+
+async def test_what_is_named_beyond_the_bound_is_told_in_one_notice(tmp_path: Path):
+    scene = Scene(tmp_path)
+    put(tmp_path, {f"f{n}": f"content {n}" for n in range(MAX_MENTIONS + 30)})
+    attached = await scene.attach(" ".join(f"@f{n}" for n in range(MAX_MENTIONS + 30)))
+    (notice,) = [message.text for message in attached if isinstance(message, SystemMessage)]
+    assert notice.startswith("30 ")
 
 
 async def test_a_link_to_what_may_not_be_read_is_judged_by_where_it_leads(tmp_path: Path):

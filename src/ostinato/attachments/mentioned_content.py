@@ -27,22 +27,28 @@ MAX_SCANNED_ENTRIES: Final = 20_000
 
 
 class Content(msgspec.Struct, frozen=True):
-    """`text` is for the model. `content_hash` is that of the whole file, empty if the model did not get to see it. `is_withheld`:
-    it was not even opened.
+    """`text` is for the model. `content_hash` is that of the whole file, empty if the model did not get to see it. `missing` says to the
+    user what does not come along, and why; empty where nothing is amiss.
     """
 
     text: str
     content_hash: str = ""
     is_partial: bool = False
     image: Image | None = None
-    is_withheld: bool = False
+    missing: str = ""
+
+
+def withheld(text: str, why: str) -> Content:
+    """Nothing of it comes along."""
+    return Content(text, missing=f"does not come with the prompt: {why}")
 
 
 def file_content(data: bytes, mention: Mention, *, takes_images: bool) -> Content:
     """A file's bytes (at most `MAX_FILE_BYTES` and one) as what can be shown of them. Costly for large files."""
     if len(data) > MAX_FILE_BYTES:
-        return Content(
-            f"It is larger than {MAX_FILE_BYTES} bytes and not shown; search in it, or Read a range."
+        return withheld(
+            f"It is larger than {MAX_FILE_BYTES} bytes and not shown; search in it, or Read a range.",
+            f"it is larger than {MAX_FILE_BYTES >> 20} MiB",
         )
     content_hash = hashlib.sha256(data).hexdigest()
     media_type = image_type(data)
@@ -50,14 +56,14 @@ def file_content(data: bytes, mention: Mention, *, takes_images: bool) -> Conten
         return _image_content(data, media_type, content_hash, takes_images=takes_images)
     text = decoded(data)
     if text is None or data.startswith(b"%PDF-"):
-        return Content("It is not text and not shown; use a command that understands it.")
+        return withheld("It is not text and not shown; use a command that understands it.", "it is not text")
     return _text_content(text, mention, content_hash)
 
 
 def _image_content(data: bytes, media_type: str, content_hash: str, *, takes_images: bool) -> Content:
     wrong = why_not_sendable(data) if takes_images else "this model takes no images"
     if wrong is not None:
-        return Content(f"It is an image that cannot be shown: {wrong}.")
+        return withheld(f"It is an image that cannot be shown: {wrong}.", wrong)
     image = Image(media_type, base64.b64encode(data).decode("ascii"))
     return Content("", content_hash, image=image)
 
@@ -68,7 +74,8 @@ def _text_content(text: str, mention: Mention, content_hash: str) -> Content:
     if not lines:
         return Content("It is empty.", content_hash)
     if first > len(lines):
-        return Content(f"It has only {len(lines)} lines; line {first} is behind its end.")
+        few = f"it has only {len(lines):,} {'line' if len(lines) == 1 else 'lines'}"
+        return withheld(f"It has only {len(lines)} lines; line {first} is behind its end.", few)
     shown, room = list[str](), MAX_TEXT_CHARACTERS
     for number, line in enumerate(lines[first - 1 : min(last, first - 1 + MAX_LINES)], first):
         cut = line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}[... line cut]"
@@ -78,10 +85,14 @@ def _text_content(text: str, mention: Mention, content_hash: str) -> Content:
         shown.append(f"{number}\t{cut}")
     end = first + len(shown) - 1
     is_partial = len(shown) < len(lines)
-    go_on = f"; Read it with offset={end + 1} to go on" if end < min(last, len(lines)) else ""
+    is_cut = end < min(last, len(lines))
+    go_on = f"; Read it with offset={end + 1} to go on" if is_cut else ""
     note = f"\n[lines {first}-{end} of {len(lines)}{go_on}]" if is_partial else ""
     text = quoted("\n".join(shown))
-    return Content(f"Its content (number, tab, line):\n{text}{note}", content_hash, is_partial)
+    missing = f"comes with lines {first:,}-{end:,} of {len(lines):,} only" if is_cut else ""
+    return Content(
+        f"Its content (number, tab, line):\n{text}{note}", content_hash, is_partial, missing=missing
+    )
 
 
 def folder_content(folder: Path) -> Content:

@@ -3,6 +3,7 @@
 What names no existing file is no mention. A file that the model has whole and unchanged gets one line, not its content.
 """
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +15,13 @@ from anyio import to_thread
 
 from ostinato.attachments.file_text import why
 from ostinato.attachments.mention_syntax import Mention, mentions
-from ostinato.attachments.mentioned_content import MAX_FILE_BYTES, Content, file_content, folder_content
+from ostinato.attachments.mentioned_content import (
+    MAX_FILE_BYTES,
+    Content,
+    file_content,
+    folder_content,
+    withheld,
+)
 from ostinato.attachments.quoted_text import shown_name
 from ostinato.attachments.told import path_key
 from ostinato.attachments.touched_files import MENTION, SHOWING_TOOLS, touched_paths
@@ -24,6 +31,8 @@ from ostinato.ports import FileState, Ids, SeenFile, Workspace
 
 MAX_MENTIONS: Final = 20
 """Files and folders of one prompt whose content comes along; the others are named."""
+
+TOO_MUCH: Final = "It is not shown, because the prompt names so much; Read it if you need it."
 
 MAX_TOTAL_CHARACTERS: Final = 400_000
 """Of all texts of one prompt."""
@@ -49,20 +58,24 @@ async def mention_attachments(
     known = _in_view(view, setting.workspace) if found else frozenset[Path]()
     attached: list[Message] = []
     seen: dict[Path, SeenFile] = {}
-    room = MAX_TOTAL_CHARACTERS
+    room, too_many = MAX_TOTAL_CHARACTERS, 0
     for place, (path, mention) in enumerate(found.items()):
         if not setting.may_read(path):
-            content = Content("The permission rules do not allow reading it.", is_withheld=True)
+            content = withheld("The permission rules do not allow reading it.", "permission rules deny it")
         elif place >= MAX_MENTIONS or room <= 0:
-            content = Content("It is not shown, because the prompt names so much; Read it if you need it.")
+            content, too_many = Content(TOO_MUCH), too_many + 1
         else:
             content = await _content(path, mention, setting, is_known=path in known)
         room -= len(content.text)
         attached.append(_message(path, content, setting.ids))
-        if content.is_withheld:
-            attached.append(_notice(path, content, setting.ids))
+        if content.missing:
+            attached.append(_notice(f"{shown_name(path)} {content.missing}", setting.ids))
         if content.content_hash:
             seen[path] = SeenFile(content.content_hash, is_partial=content.is_partial)
+    if too_many:
+        attached.append(
+            _notice(f"{too_many} of the named files are not shown: they are too much at once", setting.ids)
+        )
     for path, shown in seen.items():  # only now: what is cancelled half way was not shown
         setting.files.put(path, shown)
     return attached
@@ -77,10 +90,21 @@ def _existing(prompt: str, workspace: Workspace) -> dict[Path, Mention]:
                 path = workspace.resolve(mention.name)
             except (UsageError, OSError, ValueError):
                 continue
-            if os.path.exists(path):
+            if _is_there(path):
                 found.setdefault(path, mention)
                 break
     return found
+
+
+def _is_there(path: Path) -> bool:
+    """Also where nobody may look: what cannot be reached is told, what does not exist was no name of a file."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno in {errno.EACCES, errno.EPERM, errno.ELOOP}
+    except ValueError:
+        return False
+    return True
 
 
 def _in_view(view: Sequence[Message], workspace: Workspace) -> frozenset[Path]:
@@ -100,9 +124,9 @@ async def _content(path: Path, mention: Mention, setting: MentionSetting, *, is_
             return await to_thread.run_sync(folder_content, path, abandon_on_cancel=True)
         data = await setting.workspace.read_bytes(path, max_bytes=MAX_FILE_BYTES + 1)
     except OSError as error:
-        return Content(f"It cannot be read: {why(error)}.", is_withheld=True)
+        return withheld(f"It cannot be read: {why(error)}.", f"it cannot be read ({why(error)})")
     except UsageError:
-        return Content("It is no regular file and not opened.", is_withheld=True)
+        return withheld("It is no regular file and not opened.", "it is no regular file")
     show = partial(file_content, data, mention, takes_images=setting.takes_images)
     content = await to_thread.run_sync(show, abandon_on_cancel=True)
     seen = setting.files.get(path)
@@ -112,9 +136,8 @@ async def _content(path: Path, mention: Mention, setting: MentionSetting, *, is_
     return content
 
 
-def _notice(path: Path, content: Content, ids: Ids) -> Message:
-    text = f"{shown_name(path)} does not come with the prompt. {content.text}"
-    return notice_message(ids.uuid(), "mention_withheld", text, level="warning")
+def _notice(text: str, ids: Ids) -> Message:
+    return notice_message(ids.uuid(), "mention_withheld", f"{text}.", level="warning")
 
 
 def _message(path: Path, content: Content, ids: Ids) -> Message:
