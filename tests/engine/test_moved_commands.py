@@ -36,6 +36,8 @@ def test_work_goes_on(command: str):
         "sleep 300",
         "make; sleep 5",
         "git push",
+        "vim notes.txt",
+        "watch -n 1 ls",
         "cd x && /usr/bin/git clone y",
         "nohup git gc",
         "bash -c 'git fetch'",

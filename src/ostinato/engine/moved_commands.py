@@ -1,5 +1,5 @@
 """Which commands go on in the background when their time is over: those of which is known what they run, and that do something
-worth waiting for. Half a `git` holds its locks, and a `sleep` has no result.
+worth waiting for. Half a `git` holds its locks, a `sleep` has no result, and what fills a screen waits for keys that nobody presses.
 """
 
 import os
@@ -12,7 +12,7 @@ from ostinato.tools.task_output import task_output_tool
 
 VARIABLE: Final = "OSTINATO_BACKGROUND_ON_TIMEOUT"
 OFF: Final = frozenset({"0", "false", "no", "off"})
-ENDED: Final = frozenset({"git", "sleep"})
+ENDED: Final = frozenset({"git", "sleep", "vi", "vim", "view", "nvim", "emacs", "watch"})
 
 
 def moving(options: Options, facts: ModelFacts, hidden: frozenset[str]) -> MayMove:
