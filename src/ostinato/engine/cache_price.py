@@ -2,10 +2,8 @@
 before something is done that the cache does not survive. Input alone; what is not known is said to be unknown.
 """
 
-from collections.abc import Sequence
-
 from ostinato.engine.costs import cost_usd, prices_of
-from ostinato.messages import AssistantMessage, Message, Usage
+from ostinato.messages import Usage
 from ostinato.ports import ModelFacts
 
 NOT_KNOWN = "a price that is not known"
@@ -34,11 +32,6 @@ def shown_price(usd: float | None) -> str:
     return f"about ${usd:.4f}" if usd else "nothing"
 
 
-def has_cached(view: Sequence[Message]) -> bool:
-    """Whether a model has read the conversation, so that there is something to lose."""
-    return any(isinstance(message, AssistantMessage) and not message.is_error for message in view)
-
-
 def price_of_change(tokens: int, model: ModelFacts, *, kept_tokens: int = 0, was_tokens: int = 0) -> str:
     """One sentence. `was_tokens`: what the request would have had without the change; 0: as many."""
     anew = shown_price(anew_usd(tokens, model, kept_tokens=kept_tokens))
@@ -47,9 +40,11 @@ def price_of_change(tokens: int, model: ModelFacts, *, kept_tokens: int = 0, was
     return f"the next request has about {tokens:,} tokens{part}: it costs {anew}; without the change, from the cache, {cached}\n"
 
 
-def price_of_other_model(tokens: int, before: ModelFacts, after: ModelFacts) -> str:
-    anew, cached = shown_price(anew_usd(tokens, after)), shown_price(cached_usd(tokens, before))
+def price_of_other_model(tokens: int, before: ModelFacts | None, after: ModelFacts) -> str:
+    """`before`: the one whose cache holds the conversation; None where nothing is known of it."""
+    anew = f"the next request has about {tokens:,} tokens, which the new model reads anew: {shown_price(anew_usd(tokens, after))}"
+    if before is None:
+        return f"{anew}\n"
     return (
-        f"the next request has about {tokens:,} tokens, which the new model reads anew: {anew}; "
-        f"the one before would read them from its cache: {cached}\n"
+        f"{anew}; the one before would read them from its cache: {shown_price(cached_usd(tokens, before))}\n"
     )

@@ -295,3 +295,24 @@ async def test_a_model_that_nobody_has_asked_anything_is_changed_without_a_word_
     async with opened as engine:
         done = await Desk(engine, model, tmp_path).type("/model anthropic/claude-haiku-5-5")
         assert "$" not in (done.text or "")
+
+
+async def test_going_back_to_the_model_that_answered_last_costs_nothing_and_no_price_is_said(tmp_path: Path):
+    opened, model = cached_talk(tmp_path, PRICED)
+    async with opened as engine:
+        desk = Desk(engine, model, tmp_path)
+        await desk.type("Wish. " + "Something long. " * 900)
+        away = (await desk.type("/model anthropic/claude-haiku-5-5")).text or ""
+        further = (await desk.type("/model anthropic/claude-sonnet-5-5")).text or ""
+        assert "from its cache" in away
+        assert "reads anew" in further
+        assert "from its cache" not in further
+    haiku = replace(PRICED, provider="anthropic", id="claude-haiku-5-5")
+    answering = ScriptedModel(script=cached, facts=haiku)
+    given = options(tmp_path, answering, home=tmp_path / "second", tool=looking_tool(100))
+    environment = {**(given.environment or {}), "ANTHROPIC_API_KEY": "key-1"}
+    async with open_engine(replace(given, environment=environment)) as engine:
+        desk = Desk(engine, answering, tmp_path)
+        await desk.type("Wish.")
+        assert "reads anew" in ((await desk.type("/model anthropic/claude-sonnet-5-5")).text or "")
+        assert "reads anew" not in ((await desk.type("/model anthropic/claude-haiku-5-5")).text or "")

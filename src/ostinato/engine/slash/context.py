@@ -117,7 +117,8 @@ def _cache_lines(report: ContextReport) -> Iterable[str]:
         cached, anew = shown_price(cache.next_from_cache_usd), shown_price(cache.next_anew_usd)
         yield f"reading all of it again costs {cached} from the cache, {anew} anew\n"
     if cache.missed:
-        yield f"the cache was missed {len(cache.missed)} times\n"
+        times = "once" if len(cache.missed) == 1 else f"{len(cache.missed)} times"
+        yield f"the cache was missed {times}\n"
         yield from (f"  {shown_line(one.text, 200)}\n" for one in cache.missed[-MAX_MISSED:])
 
 
@@ -125,7 +126,8 @@ def _edit_lines(edits: Sequence[MadeEdit]) -> Iterable[str]:
     if not edits:
         return
     saved = sum(edit.tokens_saved for edit in edits)
-    yield f"\n{len(edits)} edits saved about {saved:,} tokens; `/context undo EDIT` takes one back\n"
+    counted = "1 edit" if len(edits) == 1 else f"{len(edits)} edits"
+    yield f"\n{counted} saved about {saved:,} tokens; `/context undo EDIT` takes one back\n"
     left_out = len(edits) - MAX_EDITS
     if left_out > 0:
         yield f"  ({left_out} older ones, `/context --json` has all)\n"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ostinato.engine.cache_price import has_cached, price_of_other_model
+from ostinato.engine.cache_price import price_of_other_model
 from ostinato.engine.conversation_context import ConversationContext
 from ostinato.engine.slash.near_names import did_you_mean, near_names
 from ostinato.engine.slash.reply import SlashReply
@@ -10,6 +10,7 @@ from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import shown_line
 from ostinato.errors import OstinatoError
 from ostinato.ports import ModelFacts
+from ostinato.records import ResponseEnded
 
 _NAME_CHARACTERS: Final = 200
 _REASON_CHARACTERS: Final = 500
@@ -43,11 +44,12 @@ def unusable_model(facts: ModelFacts, problem: OstinatoError) -> str:
 
 
 def _price(context: ConversationContext, before: ModelFacts, after: ModelFacts) -> str:
-    """Nothing where the same model goes on, or none has read anything yet."""
-    is_same = (before.provider, before.id) == (after.provider, after.id)
-    if is_same or not has_cached(context.state.messages.view()):
+    """Nothing where none has read anything yet, or the one that answered last goes on."""
+    log = context.state.messages.log()
+    last = next((one.model for one in reversed(log) if isinstance(one, ResponseEnded)), None)
+    if last is None or last == after.id:
         return ""
-    return price_of_other_model(context.used_tokens(), before, after)
+    return price_of_other_model(context.used_tokens(), before if before.id == last else None, after)
 
 
 def _doubt(facts: ModelFacts) -> str:
