@@ -37,11 +37,17 @@ DEFAULT_LIMITS = GuardLimits()
 
 
 class KnownAnswer(msgspec.Struct, frozen=True):
-    """An answer that the model has: in how many rounds it came, with which call last, and whether that call changed something."""
+    """An answer that the model has: in how many rounds it came, with which call last, and whether that call changed something.
+
+    `changes` had been made by then. `moves`: the call has given another answer although nothing but itself had changed anything, so
+    that what it looks at moves by itself, and making it again is waiting.
+    """
 
     rounds: int
     call_id: str
     has_changed: bool
+    changes: int = 0
+    moves: bool = False
 
 
 class Repeats(msgspec.Struct, frozen=True):
@@ -55,6 +61,8 @@ class Repeats(msgspec.Struct, frozen=True):
     failing: int = 0
     failure: int = 0
     """Which way of failing `failing` counts."""
+    changes: int = 0
+    """How many answers came of a call that changed something."""
     questions: int = 0
 
 

@@ -82,7 +82,9 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """How a call ended. `content` goes to the model; `display` (JSON values) only to front ends."""
+    """How a call ended. `content` goes to the model; `display` (JSON values) only to front ends. In it `is_incomplete` says that there
+    was more than the content shows.
+    """
 
     content: str | tuple[ResultBlock, ...]
     is_error: bool = False
@@ -105,7 +107,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     `input_schema` is a JSON Schema of type object. `validate` names what is wrong with an input beyond the schema, or
     returns None. `access` and `is_read_only` are asked with validated input; a raised exception means the careful answer.
-    `waits`: waiting for something is what the call is for, so that making it again and again is no loop.
+    `waits`: waiting for something is what the call is for, so that making it again and again is no loop. `essential`: what of an input
+    decides what the call does; calls that differ in nothing else are the same call made again.
     `timeout_s`: a call that runs longer is stopped; None for the engine's default (`QueryConfig.tool_timeout_s`), `math.inf` for a
     tool that keeps time itself or waits for a person.
     """
@@ -120,6 +123,7 @@ class Tool(msgspec.Struct, frozen=True):
     is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     interrupt_behaviour: InterruptBehaviour = "block"
     waits: Callable[[Mapping[str, Any]], bool] = lambda _input: False
+    essential: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda tool_input: tool_input
     timeout_s: float | None = None
     max_result_characters: int = DEFAULT_MAX_RESULT_CHARACTERS
     flat_parameters: tuple[str, ...] = msgspec.field(default=())

@@ -9,8 +9,9 @@ import msgspec
 from ostinato.ports import Workspace
 from ostinato.processes import BackgroundFacts, ProcessResult
 from ostinato.tool import EXCLUSIVE, READS_ANYTHING, Access, Tool, ToolContext, ToolOutcome
-from ostinato.tools.answer import bounded, valid_unicode
+from ostinato.tools.answer import bounded, marked, valid_unicode
 from ostinato.tools.background_text import background_of
+from ostinato.tools.command_comments import without_comments
 from ostinato.tools.exit_codes import describe_exit, is_benign
 from ostinato.tools.terminal_text import plain_text
 
@@ -97,6 +98,7 @@ def bash_tool(is_read_only: IsReadOnlyCommand, may_move: MayMove = never_moves) 
         access=read_only.access,
         is_read_only=read_only.of_input,
         waits=_waits,
+        essential=_essential,
         interrupt_behaviour="cancel",
         timeout_s=MAX_TIMEOUT_MS / 1000 + 60,
         max_result_characters=MAX_RESULT_CHARACTERS,
@@ -106,6 +108,15 @@ def bash_tool(is_read_only: IsReadOnlyCommand, may_move: MayMove = never_moves) 
 
 def _waits(tool_input: Mapping[str, Any]) -> bool:
     return SAYS_WAIT.search(str(tool_input["command"])) is not None
+
+
+def _essential(tool_input: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Another description, another deadline or another comment makes no other command."""
+    essential = dict(tool_input)
+    essential.pop("description", None)
+    essential.pop("timeout", None)
+    essential["command"] = without_comments(str(tool_input.get("command", "")))
+    return essential
 
 
 async def run_command(
@@ -161,7 +172,9 @@ def _outcome(command: str, timeout_ms: int, result: ProcessResult) -> ToolOutcom
         bounded(valid_unicode(text), MAX_RESULT_CHARACTERS),
         is_error=is_failed,
         is_timed_out=result.timed_out,
-        display=None if result.moved is None else _display(result.moved),
+        display=marked(
+            None if result.moved is None else _display(result.moved), is_incomplete=_is_cut(result)
+        ),
     )
 
 

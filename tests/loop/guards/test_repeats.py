@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ostinato.loop.guards.heard import heard
-from ostinato.loop.guards.repeats import Finding, counted, found
+from ostinato.loop.guards.repeats import MAX_ANSWERS, Finding, counted, found
 from ostinato.messages import ToolResult, ToolUse, assistant_fragment, tool_result_message
-from ostinato.records import Record, Retract, ToolStarted
+from ostinato.records import Record, Retract, ToolFinished, ToolStarted
 from ostinato.repetition import DEFAULT_LIMITS, NO_REPEATS, GuardLimits
 from ostinato.testing import fake_tool
+from ostinato.tools.bash import bash_tool
 
 
 def _always(_input: object) -> bool:
@@ -36,6 +37,11 @@ def ok(name: str, answer: str = "fine", /, **arguments: Any) -> Told:
 
 def bad(name: str, answer: str = "not found", /, **arguments: Any) -> Told:
     return name, arguments, answer, True
+
+
+def replace_answer(told: Told, answer: str) -> Told:
+    name, arguments, _, is_error = told
+    return name, arguments, answer, is_error
 
 
 def records(number: int, *calls: Told) -> list[Record]:
@@ -185,3 +191,149 @@ any_told = st.tuples(
 def test_what_never_brings_anything_new_ends(rounds: list[list[Told]]):
     findings = judged(*rounds, *[[SAME]] * 6)
     assert any(one is not None and one.is_end for one in findings[-6:])
+
+
+# ------------------------------------------------------------------ the same call in other words
+
+
+BASH = bash_tool(is_read_only=lambda command: command.startswith("ls"))
+
+
+def judged_in_bash(*inputs: dict[str, Any], answer: str = "1 file", took_ms: int = 0) -> list[Finding | None]:
+    repeats, findings = NO_REPEATS, list[Finding | None]()
+    for number, arguments in enumerate(inputs):
+        made = records(number, ok("Bash", answer, **arguments))
+        made = [
+            replace(one, is_read_only=BASH.is_read_only(arguments)) if isinstance(one, ToolStarted) else one
+            for one in made
+        ]
+        round_ = heard([*made, ToolFinished(f"c{number}.0", "ok", took_ms)], [BASH])
+        repeats = counted(repeats, round_, lambda _call_id, _length: True)
+        findings.append(found(repeats, round_, DEFAULT_LIMITS))
+    return findings
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [{"command": "ls", "description": f"List, try {number}"} for number in range(6)],
+        [{"command": "ls", "timeout": 1_000 * number} for number in range(6)],
+        [{"command": f"ls # try {number}"} for number in range(6)],
+        [{"command": f"# try {number}\nls\n\n"} for number in range(6)],
+        [{"command": "ls" + " " * number + "\n" * number} for number in range(6)],
+        [{"command": f"  ls;# {number}\n  # {number}", "description": str(number)} for number in range(6)],
+    ],
+    ids=["description", "timeout", "comment", "comment above", "space", "all"],
+)
+def test_a_command_in_other_words_is_the_same_call(words: list[dict[str, Any]]):
+    assert brief(judged_in_bash(*words)) == ["3: idle 3", "6: idle 6 end"]
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [f"grep '# {number}' a" for number in range(6)],
+        [f'grep "\\" # {number}" a' for number in range(6)],
+        [f"echo a#{number}" for number in range(6)],
+        [f"echo \\# {number}" for number in range(6)],
+        [f"echo ${{#a}} {number}" for number in range(6)],
+        [f"cat > a <<E\n# {number}\nE" for number in range(6)],
+        [f"python -c 'if x:\n{' ' * number}y'" for number in range(6)],
+    ],
+)
+def test_what_only_looks_like_a_comment_makes_another_call(commands: list[str]):
+    assert brief(judged_in_bash(*[{"command": command} for command in commands])) == []
+
+
+def test_a_tool_that_cannot_say_what_is_essential_is_known_by_its_whole_input():
+    def fails(_input: object) -> dict[str, Any]:
+        raise ValueError("no")
+
+    odd = replace(fake_tool("Odd"), essential=fails)
+    calls = [heard(records(number, ok("Odd", "x", at=number)), [odd])[0].call for number in (1, 2, 1)]
+    assert calls[0] != calls[1]
+    assert calls[0] == calls[2]
+
+
+# ------------------------------------------------------------------ waiting, told by its results
+
+
+@pytest.mark.parametrize("name", ["Bash", "Read"])
+def test_what_moves_by_itself_may_stand_still_for_long(name: str):
+    moves = [[ok(name, f"step {max(min(number, 1), number // 15)}", at="status")] for number in range(60)]
+    assert [one for one in brief(judged(*moves)) if "idle" in one or "again" in one] == []
+
+
+def test_what_has_not_moved_yet_is_a_repetition():
+    assert brief(judged(*[[ok("Bash", "step 0", at="status")]] * 6)) == ["3: idle 3", "6: idle 6 end"]
+
+
+def test_what_moved_and_then_stands_still_for_ever_ends_at_last():
+    moved = [[ok("Read", "one", at="status")], [ok("Read", "two", at="status")]]
+    findings = brief(judged(*moved, *[[ok("Read", "two", at="status")]] * 40))
+    assert findings[:2] == ["21: waiting 20", "41: waiting 40 end"]
+
+
+@pytest.mark.parametrize("failing", [bad("Bash", "2 failed", at="test"), ok("Bash", "2 failed", at="test")])
+def test_what_the_model_changed_did_not_move_by_itself(failing: Told):
+    worked = [[failing], [ok("Edit", "edited", old="a")], [replace_answer(failing, "1 failed")]]
+    findings = judged(*worked, *[[replace_answer(failing, "1 failed")]] * 6)
+    assert "8: idle 6 end" in brief(findings)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        "in progress",
+        "STATUS: IN_PROGRESS",
+        "build 17 is running",
+        "web-1  0/1  Pending  0  3s",
+        "container not ready",
+        "waiting for the lock",
+    ],
+)
+def test_a_status_that_says_it_is_not_the_last_is_waited_for(status: str):
+    rounds = [[ok("Bash", status, command="status")]] * 40
+    assert brief(judged(*rounds)) == ["20: waiting 20", "40: waiting 40 end"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "done",
+        "deployed",
+        "runningman.py",
+        "TOTAL 85%",
+        "running 1 test\ntest a ... ok",
+        "x" * 200 + " in progress",
+    ],
+)
+def test_any_other_answer_is_none(answer: str):
+    assert brief(judged(*[[ok("Bash", answer, command="status")]] * 6)) == ["3: idle 3", "6: idle 6 end"]
+
+
+def test_an_error_is_no_status():
+    findings = brief(judged(*[[bad("Bash", "no process is running", command="status")]] * 6))
+    assert "6: idle 6 end" in findings
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "took_ms", "is_a_wait"),
+    [
+        ("ls --until there", "", 5_000, True),
+        ("ls --until there", "", 4_999, False),
+        ("ls --until there", "x" * 201, 60_000, False),
+        ("make deploy", "ok", 60_000, False),
+    ],
+    ids=["a look that took long", "a short one", "one that found much", "no look"],
+)
+def test_a_look_that_took_long_and_found_nothing_was_a_wait(
+    command: str, answer: str, took_ms: int, *, is_a_wait: bool
+):
+    findings = brief(judged_in_bash(*[{"command": command}] * 20, answer=answer, took_ms=took_ms))
+    assert findings[0] == ("20: waiting 20" if is_a_wait else "3: idle 3")
+
+
+def test_more_calls_in_one_reply_than_are_remembered_are_counted_all_the_same():
+    rounds = [[ok("Read", "text", file_path=str(number)) for number in range(MAX_ANSWERS + 6)]] * 3
+    assert all(one is None or not one.is_end for one in judged(*rounds))

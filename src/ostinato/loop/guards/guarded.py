@@ -1,11 +1,12 @@
 """Stands between a round of tools and the next pass: counts, tells the model, asks the user, or ends the query as `no_progress`."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator
+from functools import cached_property, partial
 from typing import Final
 
 from msgspec.structs import replace
 
+from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps
 from ostinato.loop.guards.heard import heard, result_text
@@ -40,11 +41,8 @@ async def guarded(step: Step, state: State, outcome: UsedTools, deps: Deps, conf
         return step
     if any(_is_from_user(message) for message in step.added):
         return _with(step, NO_REPEATS)
-    following = step.state.messages
     round_ = heard(outcome.records, state.tool_use_context.tools)
-    repeats = counted(
-        state.bounds.repeats, round_, lambda call_id, length: _still_known(following.view(), call_id, length)
-    )
+    repeats = counted(state.bounds.repeats, round_, StillInView(step.state.messages))
     finding = found(repeats, round_, config.guard_limits)
     if finding is None:
         return _with(step, repeats)
@@ -78,12 +76,22 @@ def _is_from_user(message: Message) -> bool:
     return isinstance(message, AttachmentMessage) and isinstance(message.attachment, QueuedCommand)
 
 
-def _still_known(view: Sequence[Message], call_id: str, length: int) -> bool:
-    """Whether the model still has that answer: it was neither summarised away nor cleared to make room."""
-    for message in reversed(view):
-        if not isinstance(message, UserMessage):
-            continue
-        for block in message.content:
-            if isinstance(block, ToolResult) and block.tool_use_id == call_id:
-                return len(result_text(block)) >= min(length, ENOUGH_CHARACTERS)
-    return False
+class StillInView:
+    """Implements `StillKnown`: whether the model still has that answer, which was neither summarised away nor cleared to make room.
+    The view is gone through from its end, once however many answers are asked for, and not at all where none is.
+    """
+
+    def __init__(self, messages: History) -> None:
+        self._messages = messages
+        self._lengths: dict[str, int] = {}
+
+    def __call__(self, call_id: str, length: int) -> bool:
+        while call_id not in self._lengths and (message := next(self._newest_first, None)) is not None:
+            for block in message.content if isinstance(message, UserMessage) else ():
+                if isinstance(block, ToolResult):
+                    self._lengths.setdefault(block.tool_use_id, len(result_text(block)))
+        return self._lengths.get(call_id, -1) >= min(length, ENOUGH_CHARACTERS)
+
+    @cached_property
+    def _newest_first(self) -> Iterator[Message]:
+        return reversed(self._messages.view())

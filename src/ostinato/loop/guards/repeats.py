@@ -1,10 +1,11 @@
 """Counts what repeats itself. A round without news is one whose every answer the model has already, to the same calls.
 
 One rule sees the identical call, alternation A-B-A-B and any longer circle. What was changed makes all that was read before it
-out of date, so that a test run again after an edit is no repetition; equal calls of one round count once.
+out of date, so that a test run again after an edit is no repetition; equal calls of one round count once. What gives another
+answer although nothing was changed moves by itself: to ask for it again is to wait.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final, Literal
 
 import msgspec
@@ -15,6 +16,9 @@ from ostinato.repetition import GuardLimits, KnownAnswer, Repeats, Threshold
 
 MAX_ANSWERS: Final = 64
 """A circle that is longer than this is not seen as one."""
+
+Pair = tuple[int, int]
+"""A call and its answer."""
 
 Rule = Literal["idle", "failing", "again", "waiting"]
 StillKnown = Callable[[str, int], bool]
@@ -40,36 +44,50 @@ def counted(before: Repeats, round_: Sequence[Heard], still_known: StillKnown) -
         for pair, one in by_pair.items()
         if (known := before.answers.get(pair)) is None or not still_known(known.call_id, one.length)
     }
-    is_change = any(by_pair[pair].has_changed for pair in news)
-    only_waits = all(one.waits for one in round_)
+    changing = {pair for pair, one in by_pair.items() if one.has_changed}
+    moving = _moving(before, by_pair, news, changing)
+    only_waits = all(one.waits or pair in moving for pair, one in by_pair.items())
     ways = {one.failure for one in round_}
     way = (
         ways.pop() if len(ways) == 1 and not only_waits else 0
     )  # a wait that is in vain so far has its own, wider bounds
+    changes = before.changes + len(changing)
+    known = before.answers
+    kept = {pair: one for pair, one in known.items() if one.has_changed} if changing & news else dict(known)
+    for pair, one in by_pair.items():
+        earlier = kept.pop(pair, None)
+        rounds = 1 if earlier is None or pair in news else earlier.rounds + 1
+        kept[pair] = KnownAnswer(rounds, one.block.id, one.has_changed, changes, moves=pair in moving)
+    while len(kept) > MAX_ANSWERS:
+        del kept[next(iter(kept))]
     return Repeats(
-        _answers(before.answers, by_pair, news, forgets=is_change),
+        kept,
         idle=0 if news else before.idle + (not only_waits),
         waiting=0 if news else before.waiting + only_waits,
         failing=0 if not way else before.failing + 1 if way == before.failure else 1,
         failure=way,
         questions=before.questions,
+        changes=changes,
     )
 
 
-def _answers(
-    known: Mapping[tuple[int, int], KnownAnswer],
-    by_pair: Mapping[tuple[int, int], Heard],
-    news: set[tuple[int, int]],
-    *,
-    forgets: bool,
-) -> Mapping[tuple[int, int], KnownAnswer]:
-    kept = {pair: one for pair, one in known.items() if not forgets or one.has_changed}
-    for pair, one in by_pair.items():
-        earlier = None if pair in news else kept.get(pair)
-        kept.pop(pair, None)
-        rounds = 1 if earlier is None else earlier.rounds + 1
-        kept[pair] = KnownAnswer(rounds, one.block.id, one.has_changed)
-    return dict(list(kept.items())[-MAX_ANSWERS:])
+def _moving(
+    before: Repeats, by_pair: Mapping[Pair, Heard], news: Set[Pair], changing: Set[Pair]
+) -> Set[Pair]:
+    """Of this round the calls whose answers move by themselves, as was seen now or earlier."""
+    if not before.answers:
+        return frozenset()
+    latest_first = list(before.answers)[::-1]
+    found: set[Pair] = set()
+    for pair in by_pair:
+        answer = next((answer for call, answer in latest_first if call == pair[0]), None)
+        if answer is None:
+            continue
+        known = before.answers[pair[0], answer]
+        has_moved = pair in news and answer != pair[1] and known.changes == before.changes
+        if known.moves or (has_moved and not any(other[0] != pair[0] for other in changing)):
+            found.add(pair)
+    return found
 
 
 def found(repeats: Repeats, round_: Sequence[Heard], limits: GuardLimits) -> Finding | None:
@@ -97,8 +115,9 @@ def _judged(rule: Rule, count: int, call: ToolUse, at: Threshold) -> Finding | N
 
 def _most_often(repeats: Repeats, round_: Sequence[Heard]) -> tuple[int, ToolUse]:
     counts = [
-        (repeats.answers[one.call, one.answer].rounds, one.block)
+        (known.rounds, one.block)
         for one in round_
-        if not (one.has_changed or one.waits)
+        if (known := repeats.answers.get((one.call, one.answer))) is not None
+        and not (one.has_changed or one.waits or known.moves)
     ]
     return max(counts, key=lambda pair: pair[0], default=(0, round_[-1].block))
