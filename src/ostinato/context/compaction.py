@@ -17,6 +17,7 @@ from ostinato.history import History
 from ostinato.invariants import cut_points
 from ostinato.messages import Message, Text, UserMessage
 from ostinato.normalise.token_estimate import tokens_of
+from ostinato.ports import ModelFacts
 from ostinato.records import Boundary, Fold
 
 Trigger = Literal["auto", "manual", "reactive"]
@@ -112,13 +113,7 @@ class Compaction:
     ) -> Compacted | NotCompacted:
         """`kept_from`: where the part begins that stays, a cut point of the view; None: the newest rounds that fit."""
         view, model = messages.view(), facts.model
-        start = kept_from
-        if start is None:
-            whole = sum(map(message_tokens, view))
-            room = min(
-                MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window, max(MIN_TAIL_TOKENS, TAIL_PART * whole)
-            )
-            start = kept_start(view, int(room))
+        start = newest_from(view, model) if kept_from is None else kept_from
         if start == 0:
             return TOO_LITTLE
         part = view if kept_from is None else view[:start]
@@ -169,6 +164,13 @@ class Compaction:
         parts = (HEAD, carried, SHORT + summary, whole, GO_ON if is_alone else "")
         text = "\n\n".join(part for part in parts if part)
         return UserMessage(self._new_uuid(), (Text(text),), is_meta=True, origin="summary")
+
+
+def newest_from(view: Sequence[Message], model: ModelFacts) -> int:
+    """Where the newest rounds begin that stay word for word; 0 if all would."""
+    whole = sum(map(message_tokens, view))
+    least = max(MIN_TAIL_TOKENS, TAIL_PART * whole)
+    return kept_start(view, int(min(MAX_TAIL_TOKENS, TAIL_SHARE * model.context_window, least)))
 
 
 def _gaining(boundary: Boundary, messages: History) -> Compacted | NotCompacted:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ostinato.context.compaction import Compacted, Folded, NotCompacted
+from ostinato.context.compaction import Compacted, Folded, NotCompacted, newest_from
 from ostinato.context.reactive import message_tokens
 from ostinato.engine.cache_price import price_of_change, shown_price
 from ostinato.engine.context_report import said_prompts
@@ -114,7 +114,7 @@ def _place(view: Sequence[Message], named: str) -> int | None:
 
 
 def _preview(context: ConversationContext, view: Sequence[Message], wish: _Wish, start: int | None) -> str:
-    part, which = _part(view, wish, start), "all but the newest rounds"
+    part, which = _part(context, view, wish, start), "all but the newest rounds"
     if start is not None:
         which = f"everything {wish.side} the message".replace("-", " ")
     tokens, whole = sum(map(message_tokens, part)), sum(map(message_tokens, view))
@@ -126,7 +126,7 @@ def _preview(context: ConversationContext, view: Sequence[Message], wish: _Wish,
 
 def _prices(context: ConversationContext, view: Sequence[Message], wish: _Wish, start: int | None) -> str:
     """Of writing the summary, and of the request after it."""
-    tokens = sum(map(message_tokens, _part(view, wish, start)))
+    tokens = sum(map(message_tokens, _part(context, view, wish, start)))
     model, used = context.state.tool_use_context.model, context.used_tokens()
     if wish.side == "up-to":  # asked on its own; otherwise with the conversation itself, which is cached
         asked = Usage(input_tokens=tokens, output_tokens=USUAL_SUMMARY_TOKENS)
@@ -142,5 +142,9 @@ def _prices(context: ConversationContext, view: Sequence[Message], wish: _Wish, 
     )
 
 
-def _part(view: Sequence[Message], wish: _Wish, start: int | None) -> Sequence[Message]:
-    return view if start is None else view[start:] if wish.side == "from" else view[:start]
+def _part(
+    context: ConversationContext, view: Sequence[Message], wish: _Wish, start: int | None
+) -> Sequence[Message]:
+    if start is None:
+        return view[: newest_from(view, context.state.tool_use_context.model)]
+    return view[start:] if wish.side == "from" else view[:start]
