@@ -176,6 +176,8 @@ def test_long_output_is_folded_with_a_count_and_read_files_are_only_counted():
     bash = shown(*ran(call("Bash", "t1", command="x"), text))
     assert "  │ line 2\n  │ … 92 more lines\n  │ line 95\n" in bash
     assert shown(*ran(call("Read", "t1", file_path="x"), text)) == "\n● Read(x), 1.2 s (100 lines)\n"
+    part = shown(*ran(call("Read", "t1", file_path="x"), text, display={"is_incomplete": True}))
+    assert part == "\n● Read(x), 1.2 s (100 lines, not all)\n"
 
 
 @pytest.mark.parametrize("name", ["TaskOutput", "TaskStop"])

@@ -106,6 +106,8 @@ def test_a_tool_result_carries_its_structured_account():
     assert plain["message"]["content"] == [{"type": "tool_result", "tool_use_id": "t1", "content": "text"}]
     assert plain["tool_use_result"] == {"text": "text"}
     assert shown["tool_use_result"] == {"diff": "+x"}
+    (part,) = play(ran(READ, "text", {"is_incomplete": True}))[1:]
+    assert part["tool_use_result"] == {"text": "text", "is_incomplete": True}
 
 
 def test_a_failed_call_and_an_image_keep_their_form():

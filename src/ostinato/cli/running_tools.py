@@ -135,7 +135,10 @@ class RunningTools:
         lines = terminal_text(_text_of(result)).rstrip("\n").split("\n")
         if result.is_error or running.name in _OUTPUT_TOOLS:
             return self._end_line(running) + self._quoted(lines)
-        return self._end_line(running, f" ({len(lines):,} lines)" if len(lines) > 1 else "")
+        notes = [f"{len(lines):,} lines"] if len(lines) > 1 else []
+        if display and display.get("is_incomplete"):
+            notes.append("not all")
+        return self._end_line(running, f" ({', '.join(notes)})" if notes else "")
 
     def _end_line(self, running: _Running, note: str = "") -> str:
         end = running.end

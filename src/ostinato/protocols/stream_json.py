@@ -176,7 +176,10 @@ class StreamJson:
         }
         results = [block for block in message.content if isinstance(block, ToolResult)]
         if results:
-            told["tool_use_result"] = message.display or {"text": result_text(results[0])}
+            shown = message.display or {}
+            is_marked_only = shown.keys() <= {"is_incomplete"}
+            text = {"text": result_text(results[0])} if is_marked_only else {}
+            told["tool_use_result"] = {**text, **shown}
         if message.is_meta:
             told["isSynthetic"] = True
         return told

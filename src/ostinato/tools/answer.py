@@ -35,9 +35,18 @@ def bounded(text: str, max_characters: int) -> str:
     return text[:head] + mark + text[len(text) - room // 2 :]
 
 
-def success(text: str, *, max_characters: int, display: Mapping[str, Any] | None = None) -> ToolOutcome:
-    """What was asked for. `display` is for front ends only."""
-    return ToolOutcome(bounded(valid_unicode(text), max_characters), display=display)
+def success(
+    text: str, *, max_characters: int, display: Mapping[str, Any] | None = None, is_incomplete: bool = False
+) -> ToolOutcome:
+    """What was asked for. `display` is for front ends only. `is_incomplete`: there is more than the text shows, and it says so."""
+    clean = valid_unicode(text)
+    is_cut = is_incomplete or len(clean) > max_characters
+    return ToolOutcome(bounded(clean, max_characters), display=marked(display, is_incomplete=is_cut))
+
+
+def marked(display: Mapping[str, Any] | None, *, is_incomplete: bool) -> Mapping[str, Any] | None:
+    """The display of a result, with the word for programs where there is more than was shown."""
+    return {**(display or {}), "is_incomplete": True} if is_incomplete else display
 
 
 def refusal(text: str) -> ToolOutcome:

@@ -13,7 +13,7 @@ from ostinato.image_facts import image_type
 from ostinato.messages import ResultBlock, Text
 from ostinato.ports import SeenFile
 from ostinato.tool import ToolContext, ToolOutcome
-from ostinato.tools.answer import MAX_READ_CHARACTERS, refusal, shown_path, success
+from ostinato.tools.answer import MAX_READ_CHARACTERS, marked, refusal, shown_path, success
 from ostinato.tools.existing_file import MAX_CHANGED_BYTES
 from ostinato.tools.file_change import hash_of
 from ostinato.tools.file_kinds import binary_kind, not_a_file
@@ -71,7 +71,8 @@ async def _read_notebook(path: Path, head: bytes, wanted: Wanted, context: ToolC
         shown = await _read_text(path, head, wanted, context)
         if shown.is_error or not isinstance(shown.content, str):
             return shown
-        return ToolOutcome(f"{shown.content}\n[shown as text: no notebook of cells, for {error}]")
+        text = f"{shown.content}\n[shown as text: no notebook of cells, for {error}]"
+        return ToolOutcome(text, display=shown.display)
 
 
 def _notebook_shown(path: Path, data: bytes, wanted: Wanted, context: ToolContext) -> ToolOutcome:
@@ -91,7 +92,7 @@ def _notebook_shown(path: Path, data: bytes, wanted: Wanted, context: ToolContex
     if shown < count:
         go_on = f"; go on with offset={end + 1}" if end < count else ""
         notes.append(Text(f"[cells {first}-{end} of {count}{go_on}]"))
-    return ToolOutcome((*blocks, *notes))
+    return ToolOutcome((*blocks, *notes), display=marked(None, is_incomplete=shown < count))
 
 
 async def _read_text(path: Path, head: bytes, wanted: Wanted, context: ToolContext) -> ToolOutcome:
@@ -114,7 +115,8 @@ async def _read_text(path: Path, head: bytes, wanted: Wanted, context: ToolConte
     context.files.put(path, SeenFile(content_hash.hexdigest(), is_partial=is_partial))
     text = "\n".join(f"{number}\t{line}" for number, line in enumerate(shown, first))
     notes = _notes(lines, first, len(shown), shown_path(path, context.workspace.cwd))
-    return success("\n".join(filter(None, (text, *notes))), max_characters=MAX_READ_CHARACTERS)
+    told = "\n".join(filter(None, (text, *notes)))
+    return success(told, max_characters=MAX_READ_CHARACTERS, is_incomplete=is_partial)
 
 
 def _feed(chunk: bytes, *eaters: Callable[[bytes], None]) -> None:

@@ -71,8 +71,10 @@ async def find_files(tool_input: Mapping[str, Any], context: ToolContext) -> Too
     # The last piece is empty, or cut off where the output was.
     printed = [path for path in found.output.split("\0")[:-1] if scope.takes(path)]
     newest = await to_thread.run_sync(partial(newest_first, printed, workspace.cwd, most=MAX_FILES))
-    text = _answer(newest, len(printed) - len(newest), found.caveats)
-    return success(text, max_characters=MAX_RESULT_CHARACTERS)
+    further = len(printed) - len(newest)
+    text = _answer(newest, further, found.caveats)
+    is_incomplete = further > 0 or bool(found.caveats)
+    return success(text, max_characters=MAX_RESULT_CHARACTERS, is_incomplete=is_incomplete)
 
 
 def _answer(files: list[str], further: int, caveats: tuple[str, ...]) -> str:

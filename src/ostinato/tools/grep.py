@@ -121,7 +121,7 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
         entries = await to_thread.run_sync(_without_hidden, entries, context)
         # Said whether or not one of them fits: who can ask whether a pattern fits can read the file letter by letter.
         found = replace(found, caveats=(*found.caveats, LEFT_OUT))
-    text = page(
+    shown = page(
         entries,
         offset=max(0, request.offset),
         limit=request.head_limit if request.head_limit > 0 else None,
@@ -130,7 +130,7 @@ async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOut
         is_grouped=request.output_mode == "content",
         max_characters=MAX_RESULT_CHARACTERS,
     )
-    return success(text, max_characters=MAX_RESULT_CHARACTERS)
+    return success(shown.text, max_characters=MAX_RESULT_CHARACTERS, is_incomplete=shown.is_incomplete)
 
 
 def _may_meet_hidden(scope: SearchScope, context: ToolContext) -> bool:

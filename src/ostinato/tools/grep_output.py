@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
+import msgspec
+
 NUMBERED: Final = re.compile(r"(\d+)([:-])")
 SEPARATOR: Final = "--"
 BINARY_MATCH: Final = ": binary file matches"
@@ -52,6 +54,13 @@ def _records(output: str) -> Iterator[tuple[str, str, str]]:
             begun += line + "\n"
 
 
+class Page(msgspec.Struct, frozen=True):
+    """`is_incomplete`: more was found, or not all was searched."""
+
+    text: str
+    is_incomplete: bool
+
+
 def page(
     entries: Sequence[Entry],
     *,
@@ -61,20 +70,26 @@ def page(
     order: str,
     is_grouped: bool,
     max_characters: int,
-) -> str:
+) -> Page:
     """One page and how to get the next; says apart when nothing was found and when not all was searched."""
     notes = [*([order] if order else []), *(f"[incomplete: {caveat}]" for caveat in caveats)]
     if not entries:
-        return "\n".join(("no match found before that" if caveats else "no match found", *notes))
+        return _page(("no match found before that" if caveats else "no match found", *notes), caveats)
     if offset >= len(entries):
-        return "\n".join((f"no more: there are {len(entries)}, all before offset {offset}", *notes))
+        return _page((f"no more: there are {len(entries)}, all before offset {offset}", *notes), caveats)
     wanted = entries[offset:] if limit is None else entries[offset : offset + limit]
     # Room for the notes stays free, so that what cuts the page is a whole line and never the mark.
     shown = _fitting(wanted, max_characters - 200 - sum(len(note) + 1 for note in notes))
     end = offset + len(shown)
-    if end < len(entries):
+    is_last = end >= len(entries)
+    if not is_last:
         notes.insert(0, f"[{offset + 1}-{end} of {len(entries)}; go on with offset={end}]")
-    return "\n".join((*(_grouped(shown) if is_grouped else _single(shown)), *notes))
+    lines = _grouped(shown) if is_grouped else _single(shown)
+    return _page((*lines, *notes), caveats, is_last=is_last)
+
+
+def _page(lines: Sequence[str], caveats: Sequence[str], *, is_last: bool = True) -> Page:
+    return Page("\n".join(lines), is_incomplete=bool(caveats) or not is_last)
 
 
 def _fitting(entries: Sequence[Entry], max_characters: int) -> Sequence[Entry]:

@@ -15,7 +15,7 @@ from anyio import to_thread
 from ostinato.messages import Document, ResultBlock, Text
 from ostinato.ports import SeenFile
 from ostinato.tool import ToolContext, ToolOutcome
-from ostinato.tools.answer import bounded, refusal, shown_path, valid_unicode
+from ostinato.tools.answer import bounded, marked, refusal, shown_path, valid_unicode
 from ostinato.tools.file_change import hash_of
 from ostinato.tools.terminal_text import plain_text
 
@@ -62,7 +62,9 @@ async def read_pdf(path: Path, pages: str, context: ToolContext) -> ToolOutcome:
     if not any(text.strip() for text in found.texts):
         return _without_text(name, data, first, found)
     blocks = _page_blocks(first, found)
-    return ToolOutcome((*blocks, *_note(first, len(blocks), found.pages)))
+    is_partial = len(blocks) < found.pages
+    note = _note(first, len(blocks), found.pages)
+    return ToolOutcome((*blocks, *note), display=marked(None, is_incomplete=is_partial))
 
 
 def page_range(pages: str) -> tuple[int, int] | None:

@@ -71,7 +71,8 @@ async def read_output(tool_input: Mapping[str, Any], context: ToolContext) -> To
     if request.block:
         await background.wait(request.task_id, min(max(request.timeout, 0), MAX_WAIT_MS) / 1000)
     found = background.read(request.task_id, offset=request.offset, max_bytes=MAX_OUTPUT_BYTES)
-    return success(_told(found), max_characters=MAX_RESULT_CHARACTERS)
+    is_incomplete = found.lost_bytes > 0 or found.end < found.facts.total_bytes
+    return success(_told(found), max_characters=MAX_RESULT_CHARACTERS, is_incomplete=is_incomplete)
 
 
 def _told(found: BackgroundOutput) -> str:
