@@ -22,6 +22,9 @@ from ostinato.context_pass import PassFacts
 from ostinato.history import History
 from ostinato.messages import Usage
 from ostinato.ports import ModelFacts, ModelRequest
+from ostinato.providers.anthropic_wire import AnthropicBodies
+from ostinato.providers.openai_responses_wire import ResponsesBodies
+from ostinato.providers.openai_wire import OpenAIBodies
 from ostinato.records import AnyEdit
 from ostinato.testing import (
     SCRIPTED_FACTS,
@@ -94,6 +97,32 @@ def is_longer(before: ModelRequest, after: ModelRequest) -> bool:
     return same and encode(after.messages[: len(before.messages)]) == encode(list(before.messages))
 
 
+Encoder = AnthropicBodies | OpenAIBodies | ResponsesBodies
+ANTHROPIC, OPENAI = (replace(SCRIPTED_FACTS, provider=name) for name in ("anthropic", "openai"))
+WIRES: dict[str, tuple[Encoder, bytes]] = {
+    "anthropic": (AnthropicBodies(ANTHROPIC), b'"messages":['),
+    "openai chat": (OpenAIBodies(OPENAI), b'"messages":['),
+    "openai responses": (ResponsesBodies(OPENAI), b'"input":['),
+}
+
+
+def beginning_on_the_wire(wire: str, request: ModelRequest) -> bytes:
+    """Of the body without cache marks, all messages up to where the last one may go on."""
+    encoder, name = WIRES[wire]
+    plain = encoder.body(request).replace(b',"cache_control":{"type":"ephemeral"}', b"")
+    start = plain.index(name)
+    end = max(
+        plain.rfind(b"}]", start, plain.rfind(after)) for after in (b',"stream', b',"store', b',"tools')
+    )
+    return plain[start:end].rstrip(b'"}]')
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Nothing here waits for anything."""
+    return "asyncio"
+
+
 @pytest.mark.parametrize(("window", "has_edits"), [(2_000_000, False), (60_000, True)])
 async def test_only_a_recorded_edit_changes_what_was_sent_before(window: int, has_edits: bool):
     played = Played(window)
@@ -107,3 +136,8 @@ async def test_only_a_recorded_edit_changes_what_was_sent_before(window: int, ha
     assert changed <= played.edited
     assert bool(changed) == has_edits
     assert len(changed) < PASSES / 10
+    for wire in WIRES:
+        beginnings = [beginning_on_the_wire(wire, request) for request in played.requests]
+        assert max(map(len, beginnings)) > 50_000
+        for number, (before, after) in enumerate(pairwise(beginnings), 1):
+            assert number in changed or after.startswith(before), (wire, number)
