@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+import anyio.lowlevel
 from msgspec.structs import replace
 from tests.context.talks import prose, round_of
 from tests.loop.scene import Scene
 
 from ostinato.context.autocompact import Autocompact
+from ostinato.context.collapse import Collapse
 from ostinato.context.compaction import Compaction
 from ostinato.context.pipeline import Pipeline
 from ostinato.context.reactive import ReactiveCompaction
@@ -75,4 +77,36 @@ def compacting_scene(rounds: int, *summaries: Turn) -> Scene:
 
     scene = Scene(ScriptedModel(script=turn, facts=TINY), before=full_talk(), prepare_context=pipeline())
     scene.tools = [fake_tool("Look", answers(FILLING), log=scene.log, is_read_only=True)]
+    return scene
+
+
+PART = prose(3_600, "seen")
+"""Of three such results a part is finished, and its account due with the fourth."""
+
+
+async def unhurried(_input: object, _context: object) -> None:
+    """What goes on beside the call gets on meanwhile."""
+    for _ in range(9):
+        await anyio.lowlevel.checkpoint()
+
+
+def accounting_scene(account: Turn = SUMMARY) -> Scene:
+    """A conversation that is nearly full, and a small model that writes an account of its oldest part while the model looks on."""
+    looks = 0
+
+    def turn(_request: ModelRequest, _number: int) -> Turn:
+        nonlocal looks
+        looks += 1
+        return Reply(call("Look", f"t{looks}") if looks <= 2 else say("done"), usage=Usage())
+
+    collapse = Collapse(CountingIds("fold").uuid)
+    small = replace(TINY, id="small-1")
+    scene = Scene(
+        ScriptedModel(script=turn, facts=TINY),
+        before=[user_prompt("wish", "Read all."), *(m for n in range(3) for m in round_of(f"b{n}", PART))],
+        prepare_context=Pipeline({"collapse": collapse}),
+        drain_collapsed=collapse.drain,
+        side=ScriptedModel(*[account] * 9, facts=small),
+    )
+    scene.tools = [fake_tool("Look", unhurried, answers(PART), log=scene.log, is_read_only=True)]
     return scene

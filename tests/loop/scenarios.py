@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio.lowlevel
 from msgspec.structs import replace
-from tests.context.compactions import SUMMARY, compacting_scene
+from tests.context.compactions import SUMMARY, accounting_scene, compacting_scene
 from tests.loop.failing import GONE, OVERLOADED, WRONG_KEY
 from tests.loop.scene import Scene
 from tests.loop.transitions.test_collapse_drain import Staged
@@ -185,6 +185,10 @@ def compacted(rounds: int, *summaries: Turn) -> Scene:
     return replace(compacting_scene(rounds, *summaries), config=CONFIG, clock=ShortWaits())
 
 
+def accounted() -> Scene:
+    return replace(accounting_scene(), config=CONFIG, clock=ShortWaits())
+
+
 def new_key() -> Scene:
     async def refresh() -> bool:
         await anyio.lowlevel.checkpoint()
@@ -252,6 +256,7 @@ WITHIN_A_PASS: dict[str, Callable[[], Scene]] = {
         0, Reply(call("Look", "no")), Fails(TOO_LONG), SUMMARY
     ),
     "no summary": lambda: compacted(1, Reply(say("no"))),
+    "an account beside the passes": accounted,
     "an output that fits": lambda: scene(Fails(TOO_MUCH), Reply(say("short"))),
 }
 

@@ -19,6 +19,7 @@ from ostinato.loop.deps import (
     QueryParams,
     ResolveMentions,
     Shorten,
+    SideModel,
     no_help,
     no_mentions,
 )
@@ -86,6 +87,7 @@ class Scene(msgspec.Struct):
     shorten: Shorten = no_help
     strip_media: Shorten = no_help
     drain_collapsed: DrainCollapsed | None = None
+    side: ScriptedModel | None = None
     log: RunLog = msgspec.field(default_factory=RunLog)
     events: list[Event] = msgspec.field(default_factory=list[Event])
     run: Run | None = None
@@ -131,6 +133,7 @@ class Scene(msgspec.Struct):
             shorten=self.shorten,
             strip_media=self.strip_media,
             drain_collapsed=self.drain_collapsed,
+            side_model=None if self.side is None else SideModel(self.side.stream, self.side.facts),
             fallbacks=Fallbacks(
                 tuple(
                     Substitute(other.facts, other.stream, refresh_auth=self.refresh_others)

@@ -24,6 +24,7 @@ NO_MECHANISM = frozenset({"structured_output_retry_exhausted", "tool_deferred"})
 IN_ANY_ORDER = frozenset({
     "a look and a write",
     "a part that stays",
+    "an account beside the passes",
     "another model goes on with a part",
     "overloads after effects",
 })

@@ -32,6 +32,9 @@ COMMIT_DOWN_TO: Final = 0.75
 """Of the point of compaction: once the beginning changes, it shall change for a while (semantics §23)."""
 
 
+LOOK_SHARE: Final = 0.05
+"""Of the point of compaction: in a small window one looks again sooner than after a whole span."""
+
 MAX_FAILURES: Final = 3
 """In a row; after so many accounts that were no good the model is not asked any more."""
 
@@ -56,7 +59,7 @@ class Collapse:
     def __init__(self, new_uuid: Callable[[], str]) -> None:
         self._new_uuid = new_uuid
         self._staged: list[Staged] = []
-        self._looked_at_tokens = 0
+        self._looked_at_tokens: int | None = None
         self._failures = 0
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[Fold]:
@@ -65,13 +68,18 @@ class Collapse:
             return ()
         commit = collapse_commit_tokens(model)
         goal = int(COMMIT_DOWN_TO * auto_compact_tokens(model))
-        if (used >= commit and self._staged) or abs(used - self._looked_at_tokens) >= SPAN_TOKENS:
+        if (used >= commit and self._staged) or self._is_to_look(used, auto_compact_tokens(model)):
             self._stage(messages)
             self._looked_at_tokens = used
         folds = self._committed(used - goal) if used >= commit else []
         if facts.accounting is not None:
             self._begin(messages, facts.accounting, commit - goal)
         return folds
+
+    def _is_to_look(self, used_tokens: int, auto_tokens: int) -> bool:
+        """Whether there may be spans that were not seen yet."""
+        before = self._looked_at_tokens
+        return before is None or abs(used_tokens - before) >= min(SPAN_TOKENS, int(LOOK_SHARE * auto_tokens))
 
     async def drain(self, messages: History, /) -> Sequence[Fold]:
         """Everything that can be collapsed."""
