@@ -11,6 +11,7 @@ from tests.engine.slash.scene import Stage, write
 from ostinato.attachments.instruction_files import InstructionFile, InstructionProblem, LoadedInstructions
 from ostinato.config.load import effective, load_settings
 from ostinato.config.places import Places
+from ostinato.engine.slash.conversation_text import CUT_OFF
 from ostinato.engine.slash.reply import Leave, OpenSession, StartAnew
 from ostinato.engine.slash.scene import SettingsInForce
 from ostinato.events import ModelCost
@@ -28,6 +29,7 @@ from ostinato.messages import (
     Usage,
     assistant_fragment,
     attachment_message,
+    closing_fragment,
     meta_prompt,
     tool_result_message,
     user_prompt,
@@ -329,6 +331,14 @@ async def test_export_keeps_prompts_apart_when_the_first_got_no_reply(stage: Sta
     stage.history = History.fold([*typed, assistant_fragment("a", "r", "m", Text("yes"))])
     said = (await stage.reply("/export")).text
     assert said.split("\n\n")[1:-2] == ["## You", "one", "## You", "two", "## You", "three"]
+
+
+async def test_export_says_once_where_a_reply_broke_off(stage: Stage):
+    half = replace(assistant_fragment("a", "r", "m", Text("half a sen")), is_incomplete=True)
+    stage.history = History.fold([user_prompt("u1", "one"), half, closing_fragment("b", "r", "m")])
+    said = (await stage.reply("/export")).text
+    assert said.split("\n\n")[1:5] == ["## You", "one", "## ostinato", "half a sen"]
+    assert said.count(CUT_OFF) == 1
 
 
 async def test_export_writes_a_new_private_file(stage: Stage):

@@ -33,6 +33,8 @@ from ostinato.visible_text import written_out
 MAX_BLOCK_CHARACTERS: Final = 30_000
 """Of one tool result or one input; the rest is left out, and said to be."""
 
+CUT_OFF: Final = "*[the reply broke off here]*"
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _TICKS: Final = re.compile(r"`+")
 _MESSAGES: Final = (UserMessage, AssistantMessage, AttachmentMessage, SystemMessage)
@@ -47,7 +49,7 @@ def conversation_markdown(history: History, session_id: str) -> str:
         if told and (_speaker(message) != speaker or _is_typed(message)):
             speaker = _speaker(message)
             parts.append(f"## {speaker}")
-        parts.extend(told)
+        parts.extend(part for part in told if (part, parts[-1]) != (CUT_OFF, CUT_OFF))
     text = "\n\n".join(part.strip("\n") for part in parts)
     return _CONTROL.sub(lambda found: written_out(found[0]), sanitise(text)) + "\n"
 
@@ -94,6 +96,8 @@ def _parts(message: Message) -> Iterator[str]:
         case AssistantMessage():
             for block in message.content:
                 yield _assistant_block(block)
+            if message.is_incomplete:
+                yield CUT_OFF
         case AttachmentMessage():
             yield _attached(message.attachment)
         case SystemMessage(subtype="local_command_output"):
