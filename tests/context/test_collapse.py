@@ -80,6 +80,13 @@ async def test_the_users_words_the_newest_rounds_and_rules_that_were_read_stay()
     assert after.view()[-2:] == of.view()[-2:]
 
 
+async def test_an_old_offer_to_hide_rounds_keeps_no_part_from_being_told_in_short():
+    offer = attachment_message("offer", Reminder("snip", "These may be hidden: …", "5"))
+    of = history(*work(20), offer, *work(40)[-30:])
+    after = of.extend(await stage().drain(of))
+    assert offer.uuid not in {message.uuid for message in after}
+
+
 async def test_an_account_names_what_was_done_and_what_went_wrong():
     failed = round_of("bad", "no rule to make target", "Bash", is_error=True, command="make all")
     changed = round_of("w", prose(30_000, "w"), "Edit", file_path="src/w.py", old_string="a", new_string="b")

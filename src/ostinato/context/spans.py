@@ -16,7 +16,7 @@ SPAN_TOKENS: Final = 8_000
 
 MIN_SPAN_TOKENS: Final = 1_000
 KEPT_ROUNDS: Final = 2
-FOLDABLE_REMINDERS: Final = frozenset({"background", "changed_files", "date_change"})
+FOLDABLE_REMINDERS: Final = frozenset({"background", "changed_files", "date_change", "snip"})
 """News of a moment. Rules, memories and restored files hold until a compaction brings them again."""
 
 
