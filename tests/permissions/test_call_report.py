@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.permissions.gate_calls import HOME, MODES, ROOT, bash, file_tool, other_tool, outcome, policy
 
@@ -130,6 +130,12 @@ def test_a_file_tool_shows_where_its_path_leads_and_its_protection(tmp_path: Pat
     assert write.protection
 
 
+DYNAMIC = ["find . -exec rm {} +", "echo $x", "find . -exec rm {} +", "cd src"]
+"""The dearest of them: paths that no part names, in folders that are not known, judged by rules about paths."""
+
+
+@example(DYNAMIC, ["allow Bash", "allow Read(//etc/**)", "deny Read(//etc/**)"], "default")
+@example(DYNAMIC, ["allow Bash", "deny Read(//etc/**)"], "bypassPermissions")
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=4),
     st.lists(st.sampled_from(RULES), max_size=4),
