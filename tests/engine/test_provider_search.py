@@ -107,6 +107,13 @@ async def test_a_reply_that_pauses_in_a_search_goes_on_in_it(tmp_path: Path):
     ]
 
 
+async def test_a_setting_can_wish_for_it(tmp_path: Path):
+    with StrictServer(Reply(say("in towers"))) as server:
+        talks = Talks(tmp_path, server)
+        await talks.play("when?", settings={"web": {"search": {"url": "provider"}}}, keep_session=False)
+    assert "web_search" in [tool["name"] for tool in talks.tools(0)]
+
+
 async def test_without_the_wish_nothing_of_it_is_sent(tmp_path: Path):
     with StrictServer(Reply(say("in towers"))) as server:
         talks = Talks(tmp_path, server)
