@@ -1,8 +1,8 @@
 """A thousand engines in one process: what each keeps in memory at rest, and what their queries cost.
 
 `python -m benchmarks.fleet [--full]`. Memory is taken in processes of their own (`python -m benchmarks.fleet rest N`), after
-each conversation has answered one prompt with one tool call, its session file open. The floor of the queries is a loop on
-the same libraries that writes the same number of lines to a file of its own and hands its events over a channel.
+each conversation has answered one prompt with one tool call, its session file open. The floor of the queries is the loop of
+`benchmarks/fleet_floor.py`.
 """
 
 import os
@@ -10,22 +10,20 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
-import msgspec
 
+from benchmarks.fleet_floor import bare_query
 from benchmarks.measure import ROOT, Figure, alternate, show
 from benchmarks.scene import Scene, echo_tool, scene
 from ostinato.engine.assemble import open_engine, start_engine
 from ostinato.engine.query_engine import QueryEngine
-from ostinato.events import BlockStop, Terminal
-from ostinato.messages import ToolUse
-from ostinato.ports import ModelFacts, ModelRequest, QuerySource, QueryTracking, RequestMessage
+from ostinato.events import Terminal
 from ostinato.testing import Reply, ScriptedModel, call, say
 
 FEW, MANY = 10, 1_000
@@ -93,81 +91,16 @@ async def queries_of_ostinato(place: Scene, count: int, *, keep_session: bool) -
 
 
 async def queries_of_floor(place: Scene, count: int, *, keep_session: bool) -> None:
-    room = anyio.CapacityLimiter(AT_ONCE)
+    """The same by hand: `benchmarks/fleet_floor.py` says what it does."""
+    tool, room = echo_tool(), anyio.CapacityLimiter(AT_ONCE)
 
-    async def one(number: int) -> None:
+    async def one() -> None:
         async with room:
-            path = place.folder / f"floor-{number}.jsonl" if keep_session else None
-            await bare_query(model(), path)
+            await bare_query(model(), tool, place.folder if keep_session else None)
 
     async with anyio.create_task_group() as tasks:
-        for number in range(count):
-            tasks.start_soon(one, number)
-
-
-async def bare_query(scripted: ScriptedModel, path: Path | None) -> None:
-    """A hand-written loop: events over a channel, tools in a task group, a line for each message, one sync at the end."""
-    send, receive = anyio.create_memory_object_stream[Any](16)
-    file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND) if path is not None else None
-
-    def keep(entry: object) -> None:
-        if file is not None:
-            os.write(file, msgspec.json.encode(entry) + b"\n")
-
-    async def work() -> None:
-        async with send:
-            await bare_loop(scripted, keep, send.send)
-            if file is not None:
-                await anyio.to_thread.run_sync(os.fdatasync, file)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(work)
-        async with receive:
-            async for _ in receive:
-                pass
-    if file is not None:
-        os.close(file)
-
-
-async def bare_loop(scripted: ScriptedModel, keep: Any, emit: Any) -> None:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    keep(messages[0])
-    while True:
-        blocks: list[Any] = []
-        async with scripted.stream(bare_request(scripted.facts)) as stream:
-            async for batch in stream:
-                blocks += [event.block for event in batch if isinstance(event, BlockStop)]
-                await emit(batch)
-        messages.append({"role": "assistant", "content": blocks})
-        keep(messages[-1])
-        calls = [block for block in blocks if isinstance(block, ToolUse)]
-        if not calls:
-            return
-        results: list[dict[str, Any]] = [{}] * len(calls)
-        async with anyio.create_task_group() as tasks:
-            for index, block in enumerate(calls):
-                tasks.start_soon(bare_echo, results, index, block.id, block.input)
-        messages.append({"role": "user", "content": results})
-        keep(messages[-1])
-        await emit(results)
-
-
-async def bare_echo(
-    results: list[dict[str, Any]], index: int, call_id: str, given: Mapping[str, Any]
-) -> None:
-    results[index] = {"type": "tool_result", "tool_use_id": call_id, "content": given["text"]}
-
-
-def bare_request(facts: ModelFacts) -> ModelRequest:
-    return ModelRequest(
-        model=facts.id,
-        system=(),
-        messages=[RequestMessage("user", ())],
-        tools=(),
-        max_output_tokens=32_000,
-        source=QuerySource("sdk"),
-        tracking=QueryTracking("floor"),
-    )
+        for _ in range(count):
+            tasks.start_soon(one)
 
 
 def cpu_s(run: Any, count: int, *, keep_session: bool) -> float:

@@ -278,6 +278,7 @@ class _Maker:
             stop_hooks=tuple(self._options.stop_hooks),
             stop_failure_hooks=tuple(self._options.stop_failure_hooks),
             fallbacks=self._chain.fallbacks,
+            set_alarm=self._clock.set_alarm,
             refresh_auth=key_refresher(self._options.refresh_api_key, chosen),
             side_model=self._small.side_model,
             watch_cache=place.watch_cache,

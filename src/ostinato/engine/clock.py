@@ -2,9 +2,12 @@
 
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import anyio
+
+from ostinato.loop.alarms import shared_alarms
 
 
 class SystemClock:
@@ -19,6 +22,10 @@ class SystemClock:
     def utc_now(self) -> datetime:
         """The same moment; for records, which are stamped in UTC and are many."""
         return datetime.now(UTC)
+
+    def set_alarm(self, after_s: float, ring: Callable[[], None]) -> Callable[[], None]:
+        """Implements the loop's `SetAlarm`, in a running query."""
+        return shared_alarms(self).set(after_s, ring)
 
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds)

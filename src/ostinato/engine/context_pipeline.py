@@ -21,7 +21,7 @@ from ostinato.tool import DEFAULT_MAX_RESULT_CHARACTERS, Tool, find_tool
 
 if TYPE_CHECKING:
     from ostinato.context.collapse import Collapse
-    from ostinato.context.compaction import Compaction
+    from ostinato.context.compaction import Compacted, Compaction, NotCompacted, Trigger
 
 Stages = Callable[[History, PassFacts], Awaitable[Sequence[AnyEdit]]]
 
@@ -82,16 +82,21 @@ def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
     from ostinato.context.autocompact import Autocompact  # ruff: ignore[import-outside-top-level] - loads with the second pass
     from ostinato.context.microcompact import Microcompact  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.pipeline import Pipeline, StageName  # ruff: ignore[import-outside-top-level] - as above
-    from ostinato.context.reactive import ReactiveCompaction  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.snip import SnipStage  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.stage import Stage  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.tool_result_budget import ToolResultBudget  # ruff: ignore[import-outside-top-level] - as above
 
     new_uuid = sources.ids.uuid
-    reactive = ReactiveCompaction(new_uuid)
+
+    async def compact(
+        messages: History, facts: PassFacts, /, *, trigger: "Trigger"
+    ) -> "Compacted | NotCompacted":
+        return await _compaction(sources)(messages, facts, trigger=trigger)
 
     async def digest(messages: History, model: ModelFacts) -> Sequence[AnyEdit]:
-        return await reactive(messages, None, model)
+        from ostinato.context.reactive import ReactiveCompaction  # ruff: ignore[import-outside-top-level] - few conversations come to it
+
+        return await ReactiveCompaction(new_uuid)(messages, None, model)
 
     stages: dict[StageName, Stage] = {
         "tool_result_budget": ToolResultBudget(
@@ -105,7 +110,7 @@ def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
     if collapse is not None:
         stages["collapse"] = collapse
     if sources.auto_compact:
-        stages["autocompact"] = Autocompact(_compaction(sources), digest)
+        stages["autocompact"] = Autocompact(compact, digest)
     return Pipeline(stages)
 
 

@@ -26,6 +26,8 @@ class FallbackModels(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
     async def aclose(self) -> None:
+        if not self.opened:
+            return
         async with AsyncExitStack() as every_one:
             for chosen in self.opened:
                 every_one.push_async_callback(chosen.aclose)

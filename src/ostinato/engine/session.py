@@ -72,10 +72,11 @@ def _damage(found: Scan) -> Iterable[str]:
 
 
 def spill_folder(root: Path | None, cwd: Path, session: Session) -> Path | None:
-    """Where output that is too long for a result is kept whole; None if nothing is kept."""
+    """Where output that is too long for a result is kept whole; None if nothing is kept. `cwd` is resolved."""
     if root is None or isinstance(session.journal, MemoryOnly):
         return None
-    return Path(os.path.realpath(project_folder(root, cwd) / session.session_id / "tool-results"))
+    folder = project_folder(root, cwd, is_real=True)
+    return Path(os.path.realpath(f"{folder}/{session.session_id}/tool-results"))
 
 
 def opened_history(session: Session, first: Record) -> History:

@@ -66,57 +66,88 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
         return Surroundings(context, LoadedInstructions(), collect, mentions)
     places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
     loaded, text = LoadedInstructions(), ""
-    background = BackgroundEnds(workspace, sources.ids)
-    changed = _changed_files(sources)
     if with_instructions and is_anything_there(places):
         from ostinato.attachments.instruction_text import instructions_context  # ruff: ignore[import-outside-top-level] - only where there are instructions
         from ostinato.attachments.load_instructions import load_instructions  # ruff: ignore[import-outside-top-level] - as above
 
         loaded = await to_thread.run_sync(load_instructions, places)
         text = instructions_context(loaded)
+    finder = _Finder(sources, facts, loaded, places, told.date())
     return Surroundings(
         f"{context}\n\n{text}" if text else context,
         loaded,
-        _settling(workspace, _collectors(sources, loaded, places, told.date(), background, changed)),
-        _mentions(sources, facts, background, changed),
+        finder.collect,
+        finder.mentioned,
         _recall(sources),
     )
 
 
-def _changed_files(sources: Sources) -> "Callable[[], ChangedFiles]":
-    """One for the whole conversation, made with the first `@` or after the first tools."""
-    made: list[ChangedFiles] = []
+class _Finder:
+    """What one conversation collects after its tools and with its prompts. Most of it is made, and its modules loaded, with the
+    first tools or the first `@`: that is no part of the way to the first request.
+    """
 
-    def changed_files() -> "ChangedFiles":
+    def __init__(
+        self,
+        sources: Sources,
+        facts: ModelFacts,
+        loaded: LoadedInstructions,
+        places: InstructionPlaces,
+        told: date,
+    ) -> None:
+        self._sources = sources
+        self._facts = facts
+        self._loaded = loaded
+        self._places = places
+        self._told = told
+        self._background = BackgroundEnds(sources.workspace, sources.ids)
+        self._todos = TodoReminder(sources.todos, sources.ids)
+        self._changed: ChangedFiles | None = None
+        self._together: CollectTogether | None = None
+
+    def collect(self, view: Sequence[Message]) -> Found:
+        """Collecting begins when a round of calls is over, whatever comes of it."""
+        self._sources.workspace.settle_shell_folder()
+        if self._together is None:
+            self._together = self._collectors()
+        return self._together.begin(view)
+
+    def mentioned(self, prompt: str, view: Sequence[Message]) -> Found:
+        self._sources.workspace.settle_shell_folder()
+        ended = (*self._background.at_once(view), *self._todos.at_once(view))
+        return self._resolved(prompt, view, ended) if "@" in prompt else ended
+
+    async def _resolved(
+        self, prompt: str, view: Sequence[Message], ended: Sequence[Message]
+    ) -> Sequence[Message]:
+        from ostinato.attachments.mentions import MentionSetting, mention_attachments  # ruff: ignore[import-outside-top-level] - loads with the first `@`
+
+        sources = self._sources
+        setting = MentionSetting(
+            sources.workspace, sources.files, sources.ids, sources.may_read, self._facts.takes_images
+        )
+        shown = await mention_attachments(prompt, view, setting)
+        if shown:
+            await self._changed_files().remember()
+        return (*ended, *shown)
+
+    def _changed_files(self) -> "ChangedFiles":
         from ostinato.attachments.changed_files import ChangedFiles  # ruff: ignore[import-outside-top-level] - loads when it is needed
 
-        if not made:
-            made.append(ChangedFiles(sources.files, sources.ids, may_read=sources.may_read))
-        return made[0]
+        if self._changed is None:
+            sources = self._sources
+            self._changed = ChangedFiles(sources.files, sources.ids, may_read=sources.may_read)
+        return self._changed
 
-    return changed_files
-
-
-def _collectors(
-    sources: Sources,
-    loaded: LoadedInstructions,
-    places: InstructionPlaces,
-    told: date,
-    background: BackgroundEnds,
-    changed_files: "Callable[[], ChangedFiles]",
-) -> Collect:
-    made: list[CollectTogether] = []
-
-    def make() -> "CollectTogether":
-        """After the first tools, so that these modules are no part of the way to the first request."""
+    def _collectors(self) -> "CollectTogether":
         from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - loads after the first tools
         from ostinato.attachments.date_change import DateChange  # ruff: ignore[import-outside-top-level] - as above
         from ostinato.attachments.nested_instructions import NestedInstructions  # ruff: ignore[import-outside-top-level] - as above
 
-        nested = NestedInstructions(loaded, places, sources.workspace, sources.ids)
-        changed = changed_files()
-        day = DateChange(told, sources.clock, sources.ids)
-        todos = TodoReminder(sources.todos, sources.ids)
+        sources = self._sources
+        nested = NestedInstructions(self._loaded, self._places, sources.workspace, sources.ids)
+        changed, background, todos = self._changed_files(), self._background, self._todos
+        day = DateChange(self._told, sources.clock, sources.ids)
         named = [
             NamedCollector("nested", nested, nested.at_once),
             NamedCollector("changed", changed, changed.at_once),
@@ -131,40 +162,6 @@ def _collectors(
             named.append(NamedCollector("snip", offer, offer.at_once))
         return CollectTogether(named, sources.clock)
 
-    def collect(view: Sequence[Message]) -> Found:
-        if not made:
-            made.append(make())
-        return made[0].begin(view)
-
-    return collect
-
-
-def _mentions(
-    sources: Sources,
-    facts: ModelFacts,
-    background: BackgroundEnds,
-    changed_files: "Callable[[], ChangedFiles]",
-) -> ResolveMentions:
-    todos = TodoReminder(sources.todos, sources.ids)
-
-    def mentioned(prompt: str, view: Sequence[Message]) -> Found:
-        sources.workspace.settle_shell_folder()
-        ended = (*background.at_once(view), *todos.at_once(view))
-        return resolved(prompt, view, ended) if "@" in prompt else ended
-
-    async def resolved(prompt: str, view: Sequence[Message], ended: Sequence[Message]) -> Sequence[Message]:
-        from ostinato.attachments.mentions import MentionSetting, mention_attachments  # ruff: ignore[import-outside-top-level] - loads with the first `@`
-
-        setting = MentionSetting(
-            sources.workspace, sources.files, sources.ids, sources.may_read, facts.takes_images
-        )
-        shown = await mention_attachments(prompt, view, setting)
-        if shown:
-            await changed_files().remember()
-        return (*ended, *shown)
-
-    return mentioned
-
 
 def _recall(sources: Sources) -> Prefetch | None:
     """Recalling notes of earlier sessions; None when this project has none."""
@@ -172,7 +169,7 @@ def _recall(sources: Sources) -> Prefetch | None:
         return None
     if not os.path.isdir(f"{sources.data_root}/projects"):
         return None
-    folder = project_folder(sources.data_root, sources.workspace.cwd) / "memory"
+    folder = project_folder(sources.data_root, sources.workspace.cwd, is_real=True) / "memory"
     if not os.path.isdir(folder):
         return None
     from ostinato.attachments.memory_recall import MemoryRecall, RecallSources  # ruff: ignore[import-outside-top-level] - only where notes are kept

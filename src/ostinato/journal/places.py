@@ -45,17 +45,17 @@ def is_started_by_agent_sdk(environment: Mapping[str, str]) -> bool:
     ).startswith("sdk-")
 
 
-def project_key(cwd: Path) -> str:
-    """The name of the folder that holds the sessions of a working directory."""
-    path = unicodedata.normalize("NFC", os.path.realpath(cwd))
+def project_key(cwd: Path, *, is_real: bool = False) -> str:
+    """The name of the folder that holds the sessions of a working directory. `is_real`: there is no link in its path."""
+    path = unicodedata.normalize("NFC", str(cwd) if is_real else os.path.realpath(cwd))
     key = _NOT_IN_KEYS.sub("-", path)
     if len(key) <= _MAX_KEY_CHARACTERS:
         return key
     return f"{key[:_MAX_KEY_CHARACTERS]}-{_base36(abs(_string_hash(path)))}"
 
 
-def project_folder(root: Path, cwd: Path) -> Path:
-    return root / "projects" / project_key(cwd)
+def project_folder(root: Path, cwd: Path, *, is_real: bool = False) -> Path:
+    return Path(f"{root}/projects/{project_key(cwd, is_real=is_real)}")
 
 
 def session_file(root: Path, cwd: Path, session_id: str) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 from ostinato.submissions import AbortReason
 
@@ -39,8 +40,7 @@ class AbortSignal:
             return lambda: None
         key, self._next = self._next, self._next + 1
         self._callbacks[key] = callback
+        return partial(self._forget, key)
 
-        def unsubscribe() -> None:
-            self._callbacks.pop(key, None)
-
-        return unsubscribe
+    def _forget(self, key: int) -> None:
+        self._callbacks.pop(key, None)

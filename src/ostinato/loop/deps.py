@@ -10,6 +10,7 @@ from ostinato.context_pass import PassFacts
 from ostinato.errors import ModelError
 from ostinato.events import Event
 from ostinato.history import History
+from ostinato.loop.alarms import SetAlarm
 from ostinato.loop.budget import NO_BUDGET, Budget
 from ostinato.loop.fallback import Fallbacks
 from ostinato.loop.model_call import CallModel, RefreshAuth
@@ -145,6 +146,8 @@ class Deps(msgspec.Struct, frozen=True):
     mentions: ResolveMentions = no_mentions
     budget: Budget = NO_BUDGET
     jitter: Callable[[], float] = no_jitter
+    set_alarm: SetAlarm | None = None
+    """How calls learn that their time is over; None: each turn waits for itself, by `clock`."""
     prefetch: Prefetch | None = None
     after_tool: Sequence[AfterTool] = ()
     stop_hooks: Sequence[StopHook] = ()

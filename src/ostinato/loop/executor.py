@@ -104,7 +104,7 @@ class StreamingToolExecutor:
         self._config = config
         self._ask_side_model = None if deps.side_model is None else SideQuestion(deps, ledger, context)
         self._entries: list[_Entry] = []
-        self._alarms = Alarms(tasks.start_soon, deps.clock)
+        self._set_alarm = deps.set_alarm or Alarms(tasks.start_soon, deps.clock).set
         self._shown = 0
         self._has_failed = False
         self.denials: list[Denial] = []
@@ -202,13 +202,13 @@ class StreamingToolExecutor:
         timeout_s = (
             self._config.tool_timeout_s if prepared.tool.timeout_s is None else prepared.tool.timeout_s
         )
-        entry.forget_alarm = self._alarms.set(timeout_s, partial(self._is_late, entry, timeout_s))
+        entry.forget_alarm = self._set_alarm(timeout_s, partial(self._is_late, entry, timeout_s))
 
     def _is_late(self, entry: _Entry, timeout_s: float) -> None:
         """Its time is over: it is told to end, and conflicting calls wait until it has, or is given up."""
         entry.late_after_s = timeout_s
         entry.scope.cancel()
-        entry.forget_alarm = self._alarms.set(GRACE_S, partial(self._give_up, entry))
+        entry.forget_alarm = self._set_alarm(GRACE_S, partial(self._give_up, entry))
 
     def _give_up(self, entry: _Entry) -> None:
         """It was told to end and has not: nobody waits for it any more, and what it does from here on is not written."""
@@ -352,7 +352,7 @@ class StreamingToolExecutor:
         for entry in unfinished:
             entry.scope.cancel()
             _take_back_alarm(entry)
-            entry.forget_alarm = self._alarms.set(GRACE_S, partial(self._give_up, entry))
+            entry.forget_alarm = self._set_alarm(GRACE_S, partial(self._give_up, entry))
         for entry in unfinished:
             with suppress(JournalError):
                 self._stop(entry, reason)

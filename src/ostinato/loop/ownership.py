@@ -7,7 +7,8 @@ down its loop cancels the root like any task, and with it every run. This is the
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -30,6 +31,7 @@ class _Root:
                 self.tasks = tasks
                 self.ready.set()
                 await self.idle.wait()
+                tasks.cancel_scope.cancel()  # every run has ended; what waits beside them has nobody to wait for
         finally:
             self.end()
 
@@ -71,6 +73,14 @@ async def start_owned(body: Callable[[], Awaitable[None]]) -> None:
     """Start `body` as a task of its own on the current event loop; `body` must not raise."""
     while not await _living_root().start(body):
         pass  # the host ended that root before it was ready
+
+
+def start_beside_runs(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Start a task that serves all runs of the current event loop. It ends with the last of them; `body` must not raise."""
+    root = _current.get()
+    if root is None or root.tasks is None:
+        raise RuntimeError("no run is alive on this event loop")
+    root.tasks.start_soon(body)
 
 
 def _living_root() -> _Root:

@@ -1,0 +1,139 @@
+"""The floor of a fleet's queries: the loop that one would write by hand on the same libraries, for the same model and the same
+tool. What it does, nothing of it in reserve:
+
+- a session with an id of its own; if it is kept, a file for it, and a line for each thing that happened (beginning, prompt, reply,
+  what it used, start of a tool, result, end), each with a uuid and a time, written before it is shown, and one sync at the end;
+- the events that a consumer of the engine gets, in batches as they come, over a channel that a slow consumer holds up;
+- the request made of what was said so far; a deadline around each model call; each tool in a task of its own, with a deadline.
+
+It has no permissions, checks neither input nor history, knows no abort, no recovery, no settings, instructions, budgets or
+summaries, and puts no seal on a line.
+"""
+
+import os
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+
+from ostinato.events import BlockStop, MessageStop
+from ostinato.messages import AssistantBlock, Text, ToolResult, ToolUse
+from ostinato.ports import ModelRequest, QuerySource, QueryTracking, RequestMessage, ToolSchema
+from ostinato.testing import ScriptedModel
+from ostinato.tool import Tool
+
+CALL_S, TOOL_S = 600, 1_800
+WAITING_BATCHES = 16
+
+Emit = Callable[[Sequence[object]], Awaitable[None]]
+
+
+class Session:
+    """`folder` None: nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.id = str(uuid.uuid4())
+        flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+        self._file = None if folder is None else os.open(folder / f"{self.id}.jsonl", flags, 0o600)
+        self.keep("started")
+
+    def keep(self, kind: str, **facts: object) -> None:
+        if self._file is not None:
+            line = {
+                "type": kind,
+                "uuid": str(uuid.uuid4()),
+                "session": self.id,
+                "time": datetime.now(UTC),
+                **facts,
+            }
+            os.write(self._file, msgspec.json.encode(line) + b"\n")
+
+    async def close(self) -> None:
+        if self._file is not None:
+            await anyio.to_thread.run_sync(os.fdatasync, self._file)
+            os.close(self._file)
+
+
+async def bare_query(model: ScriptedModel, tool: Tool, folder: Path | None) -> None:
+    """One prompt, consumed to its end."""
+    send, receive = anyio.create_memory_object_stream[Sequence[object]](WAITING_BATCHES)
+    session = Session(folder)
+
+    async def work() -> None:
+        async with send:
+            await _loop(session, model, tool, send.send)
+            await session.close()
+            await send.send([{"type": "terminal", "session": session.id}])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(work)
+        async with receive:
+            async for batch in receive:
+                for _event in batch:
+                    pass
+
+
+async def _loop(session: Session, model: ScriptedModel, tool: Tool, emit: Emit) -> None:
+    messages = [RequestMessage("user", (Text("go"),))]
+    session.keep("message", message=messages[-1])
+    while True:
+        blocks = await _reply(session, model, _request(model, tool, messages), emit)
+        messages.append(RequestMessage("assistant", tuple(blocks)))
+        calls = [block for block in blocks if isinstance(block, ToolUse)]
+        if not calls:
+            session.keep("ended", reason="completed")
+            return
+        results: list[ToolResult | None] = [None] * len(calls)
+        async with anyio.create_task_group() as tasks:
+            for index, call in enumerate(calls):
+                tasks.start_soon(_called, session, tool, call, results, index, emit)
+        messages.append(RequestMessage("user", tuple(result for result in results if result is not None)))
+        await emit([messages[-1]])
+
+
+async def _reply(
+    session: Session, model: ScriptedModel, request: ModelRequest, emit: Emit
+) -> list[AssistantBlock]:
+    blocks: list[AssistantBlock] = []
+    await emit([{"type": "request_start", "model": request.model}])
+    with anyio.fail_after(CALL_S):
+        async with model.stream(request) as stream:
+            async for batch in stream:
+                for event in batch:
+                    if isinstance(event, BlockStop):
+                        blocks.append(event.block)
+                        session.keep("message", message=event.block)
+                    elif isinstance(event, MessageStop):
+                        session.keep("usage", usage=event.usage)
+                await emit(batch)
+    return blocks
+
+
+async def _called(
+    session: Session, tool: Tool, call: ToolUse, results: list[ToolResult | None], index: int, emit: Emit
+) -> None:
+    session.keep("tool_start", call=call.id)
+    await emit([{"type": "tool_start", "call": call.id}])
+    context: Any = None  # the tool of this benchmark asks for nothing
+    with anyio.fail_after(TOOL_S):
+        outcome = await tool.call(call.input, context)
+    text = outcome if isinstance(outcome, str) else outcome.content
+    results[index] = result = ToolResult(call.id, text)
+    session.keep("message", message=result)
+    await emit([{"type": "tool_end", "call": call.id}])
+
+
+def _request(model: ScriptedModel, tool: Tool, messages: Sequence[RequestMessage]) -> ModelRequest:
+    return ModelRequest(
+        model=model.facts.id,
+        system=("You are a helpful agent.",),
+        messages=tuple(messages),
+        tools=(ToolSchema(tool.name, tool.description, tool.input_schema),),
+        max_output_tokens=32_000,
+        source=QuerySource("sdk"),
+        tracking=QueryTracking("floor"),
+    )
