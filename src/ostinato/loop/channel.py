@@ -29,19 +29,13 @@ class Channel(Generic[T]):
         self._filled: anyio.Event | None = None
         self._emptied: anyio.Event | None = None
 
-    def send_now(self, batch: Sequence[T]) -> bool:
-        """Hand over the whole batch if there is room; False if not, and then nothing happened."""
-        if self._taken + len(self._batches) - self._progress >= self._capacity:
-            return False
-        self._put(batch)
-        return True
-
     async def send(self, batch: Sequence[T]) -> None:
         """Wait for room, then hand over the whole batch; a cancelled send has handed over nothing."""
-        while not self.send_now(batch):
+        while self._taken + len(self._batches) - self._progress >= self._capacity:
             if self._emptied is None:
                 self._emptied = anyio.Event()
             await self._emptied.wait()
+        self._put(batch)
 
     def offer(self, item: T) -> bool:
         """Hand over one item without waiting; False if the consumer is too far behind and the item was dropped."""
