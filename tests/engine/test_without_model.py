@@ -30,6 +30,8 @@ async def test_every_built_in_command_is_answered_without_a_key(tmp_path: Path, 
     assert isinstance(result, Result)
     assert not result.is_error
     assert all(isinstance(event, SystemEvent) for event in shown)
+    assert max(map(len, result.text.splitlines()), default=0) < 200
+    assert "of 1 tokens" not in result.text
 
 
 def test_the_command_is_answered_for_a_program_too(tmp_path: Path):

@@ -9,6 +9,7 @@ from ostinato.context.reactive import message_tokens
 from ostinato.engine.cache_price import price_of_change, shown_price
 from ostinato.engine.context_report import ContextReport, MadeEdit, context_report, made_edits
 from ostinato.engine.conversation_context import ConversationContext
+from ostinato.engine.no_model import NO_MODEL
 from ostinato.engine.slash.reply import SlashReply, refusal
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.engine.slash.shown_text import padded, shown_line
@@ -84,14 +85,19 @@ def _warning(now: ConversationContext) -> str:
 
 
 def _lines(report: ContextReport) -> Iterable[str]:
-    yield f"{shown_line(report.model, 60)}: about {report.used_tokens:,} of {report.window_tokens:,} tokens are used"
-    yield f" ({report.used_tokens / report.window_tokens:.0%})\n{_counted(report)}\n"
+    if not _is_window_known(report):
+        yield f"no model can be asked, so what fits is not known: about {report.used_tokens:,} tokens are used\n\n"
+    else:
+        yield f"{shown_line(report.model, 60)}: about {report.used_tokens:,} of {report.window_tokens:,} tokens are used"
+        yield f" ({report.used_tokens / report.window_tokens:.0%})\n{_counted(report)}\n"
     rows = [(part.name, part.tokens) for part in report.parts]
-    rows += [("kept free for the reply", report.reserved_for_reply_tokens), ("free", report.free_tokens)]
+    if _is_window_known(report):
+        rows += [("kept free for the reply", report.reserved_for_reply_tokens), ("free", report.free_tokens)]
+    whole = max(report.window_tokens, report.used_tokens, 1)
     for name, tokens in rows:
-        bar = "█" * round(BAR_COLUMNS * tokens / report.window_tokens)
+        bar = "█" * min(BAR_COLUMNS, round(BAR_COLUMNS * tokens / whole))
         yield f"{padded(shown_line(name, _NAME_COLUMNS), _NAME_COLUMNS)} {tokens:>10,}  {bar}".rstrip() + "\n"
-    if report.compacts_at_tokens is not None:
+    if report.compacts_at_tokens is not None and _is_window_known(report):
         yield f"\nfrom {report.compacts_at_tokens:,} tokens on the conversation is summarised\n"
     yield from _cache_lines(report)
     yield from _edit_lines(report.edits)
@@ -100,6 +106,10 @@ def _lines(report: ContextReport) -> Iterable[str]:
         yield from (
             f"{one.number:>4}  {shown_line(one.beginning, 80)}\n" for one in report.prompts[-MAX_PROMPTS:]
         )
+
+
+def _is_window_known(report: ContextReport) -> bool:
+    return report.window_tokens > NO_MODEL.context_window
 
 
 def _counted(report: ContextReport) -> str:

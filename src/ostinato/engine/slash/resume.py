@@ -42,8 +42,10 @@ def _numbered(number: int, others: Sequence[SessionSummary]) -> SlashReply:
         return _opened(chosen.path, _about(chosen))
     if not others:
         return refusal(f"there is no session number {number}", hint=_NO_OTHER)
-    newest = f"1 is {others[0].session_id[:8]} ({_about(others[0])})"
-    hint = f"the numbers go from 1 to {len(others):,}; {newest}; `/resume` lists them"
+    newest = f"{others[0].session_id[:8]} ({_about(others[0])})"
+    hint = f"the numbers go from 1, which is {newest}, to {len(others):,}; `/resume` lists them"
+    if len(others) == 1:
+        hint = f"there is one other session of this folder, {newest}: `/resume 1` opens it"
     return refusal(f"there is no session number {number}", hint=hint)
 
 
