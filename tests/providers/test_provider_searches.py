@@ -188,6 +188,30 @@ def test_the_tool_is_declared_only_where_it_is_wanted(searches_web: bool, tools:
     assert "web_search" not in OpenAIBodies(facts("openai")).body(sent).decode()
 
 
+@pytest.mark.parametrize("broken", [rb"a\ud83db", b"a\xffb"], ids=["half a character", "no text"])
+def test_what_was_found_may_hold_what_is_no_text(broken: bytes):
+    """What goes back, and into the session, is valid all the same."""
+    found = {**FOUND, "content": [{**FOUND["content"][0], "title": "aXb"}]}
+    stream = sse(START, opened(0, **CALL), closed(), opened(1, **found), closed(1), ENDED, STOP)
+    events = decode(AnthropicReply(facts("anthropic"), CallIds(())), [stream.replace(b"aXb", broken)])
+    blocks = said(events)
+    assert sent_back(blocks)[1]["content"][0]["title"] == "a\ufffdb"
+    for block in blocks:
+        assert isinstance(block, ServerBlock)
+        block.text.encode()
+        block.state.data.encode()
+
+
+@pytest.mark.parametrize("broken", [rb"a\ud83db", b"a\xffb"], ids=["half a character", "no text"])
+def test_what_was_asked_may_hold_what_is_no_text(broken: bytes):
+    asked = {**SEARCHED, "action": {"type": "search", "query": "aXb"}}
+    stream = responses.sse(responses.CREATED, responses.done(0, **asked), responses.ended())
+    decoder = OpenAIResponsesReply(facts("openai"), CallIds(()))
+    (block,) = said(decode(decoder, [stream.replace(b"aXb", broken)]))
+    assert isinstance(block, ServerBlock)
+    assert json.loads(block.state.data)["action"]["query"] == "a\ufffdb"
+
+
 def test_each_search_costs():
     prices = Prices(1, 1)
     assert cost_usd(Usage(web_searches=3), prices) == pytest.approx(0.03)

@@ -48,10 +48,19 @@ def server_block(started: WireBlock, streamed: str, state: Callable[[str], Provi
             **caller,
         }
         text = f"searched the web: {tool_input.get('query', '')}"
-        return ServerBlock("call", started.id or "", text, state(encode(wire).decode()))
-    wire = {"type": started.type, "tool_use_id": started.tool_use_id, "content": started.content, **caller}
-    told = _told(bytes(started.content))
-    return ServerBlock("result", started.tool_use_id or "", told, state(encode(wire).decode()))
+        return ServerBlock("call", started.id or "", text, state(encode(wire).decode("utf-8", "replace")))
+    # What is not looked into was not checked either: bytes that are no text may be in it.
+    content = bytes(started.content).decode("utf-8", "replace").encode()
+    wire = {
+        "type": started.type,
+        "tool_use_id": started.tool_use_id,
+        "content": msgspec.Raw(content),
+        **caller,
+    }
+    told = _told(content)
+    return ServerBlock(
+        "result", started.tool_use_id or "", told, state(encode(wire).decode("utf-8", "replace"))
+    )
 
 
 def _object(given: object) -> dict[str, Any]:
@@ -72,4 +81,4 @@ def _told(content: bytes) -> str:
         except msgspec.MsgspecError:
             return "the search has an answer that cannot be read"
     lines = [f"{one.title} – {one.url}" for one in found[:MAX_SHOWN]]
-    return "\n".join([f"found {len(found)} pages", *lines])
+    return "\n".join([f"found {len(found)} page{'' if len(found) == 1 else 's'}", *lines])

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.events import AnyModelEvent, BlockStop, InputJsonDelta, TextDelta, ThinkingDelta
-from ostinato.messages import AssistantBlock, Text, Thinking, ToolUse
+from ostinato.messages import AssistantBlock, ServerBlock, Text, Thinking, ToolUse
 from ostinato.providers.lenient_json import FIRST_HALF, FIRST_MARK, encode, valid_text
 
 MARKS = re.compile(r"[\U0010f800-\U0010ffff]")
@@ -77,6 +77,8 @@ def _whole(block: AssistantBlock) -> AssistantBlock:
             return replace(block, input=msgspec.json.decode(said))
         case ToolUse(invalid_input=str(text)):
             return replace(block, invalid_input=_valid(text))
+        case ServerBlock(text=text, state=state):
+            return replace(block, text=_valid(text), state=replace(state, data=_valid(state.data)))
         case _:
             return block
 

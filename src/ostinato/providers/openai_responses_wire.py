@@ -193,9 +193,9 @@ def search_block(item: WireItem, facts: ModelFacts) -> ServerBlock:
     kept: dict[str, object] = {"type": item.type, "id": item.id or "", "status": item.status or "completed"}
     if bytes(item.action):
         kept["action"] = item.action
-    return ServerBlock(
-        "whole", item.id or "", text, ProviderState(facts.provider, facts.id, encode(kept).decode())
-    )
+    # What is passed on as it came was not checked: bytes that are no text may be in it.
+    state = ProviderState(facts.provider, facts.id, encode(kept).decode("utf-8", "replace"))
+    return ServerBlock("whole", item.id or "", text, state)
 
 
 # ------------------------------------------------------------------------------------------------ request bodies

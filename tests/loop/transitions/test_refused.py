@@ -7,7 +7,7 @@ from tests.loop.scene import Scene
 
 from ostinato.errors import ModelError
 from ostinato.events import AssistantEvent, SystemEvent, Tombstone
-from ostinato.messages import AssistantBlock, AssistantMessage
+from ostinato.messages import AssistantBlock, AssistantMessage, ProviderState, ServerBlock
 from ostinato.records import ToolStarted
 from ostinato.testing import (
     Cut,
@@ -82,7 +82,14 @@ async def test_a_call_that_had_begun_to_change_something_stays_known():
     gate, running = Gate(), Gate()
     scene = Scene(
         ScriptedModel(
-            refusing(think("hm", signature="s"), say("so:"), call("Write", "t1"), call("Write", "t2"), gate)
+            refusing(
+                think("hm", signature="s"),
+                say("so:"),
+                ServerBlock("whole", "s1", "", ProviderState("", "", '"searched"')),
+                call("Write", "t1"),
+                call("Write", "t2"),
+                gate,
+            )
         ),
         [fake_tool("Write", waits_at(running))],
     )
@@ -95,6 +102,7 @@ async def test_a_call_that_had_begun_to_change_something_stays_known():
     assert "t1" in sent
     assert "hm" in sent
     assert "so:" not in sent
+    assert "searched" not in sent
     assert "t2" not in sent
 
 

@@ -4,7 +4,15 @@ model does not read it again. A refused reply in the history makes the next refu
 
 from ostinato.loop.deps import Deps
 from ostinato.loop.transitions.step import End, Step, Why
-from ostinato.messages import AssistantMessage, Text, ToolResult, ToolUse, UserMessage, api_error_message
+from ostinato.messages import (
+    AssistantMessage,
+    ServerBlock,
+    Text,
+    ToolResult,
+    ToolUse,
+    UserMessage,
+    api_error_message,
+)
 from ostinato.records import Record, Retract, ToolStarted
 from ostinato.state import Refused, State
 
@@ -45,7 +53,7 @@ def _hidden(records: tuple[Record, ...]) -> tuple[str, ...]:
 def _stays(message: AssistantMessage | UserMessage, begun: set[str]) -> bool:
     if isinstance(message, AssistantMessage):
         return bool(begun) and not any(
-            isinstance(block, Text) or (isinstance(block, ToolUse) and block.id not in begun)
+            isinstance(block, Text | ServerBlock) or (isinstance(block, ToolUse) and block.id not in begun)
             for block in message.content
         )
     return any(isinstance(block, ToolResult) and block.tool_use_id in begun for block in message.content)
