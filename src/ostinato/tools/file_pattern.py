@@ -5,11 +5,14 @@ name in every folder.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 SPECIAL: Final = frozenset("*?[{\\")
+MAX_ALTERNATIVES: Final = 256
+"""What the braces of one pattern may multiply to."""
 
 
 class FilePattern(msgspec.Struct, frozen=True):
@@ -62,101 +65,125 @@ def _name_glob(name: str) -> str | None:
 
 def split_outside_braces(text: str, separator: str) -> list[str]:
     """`text` cut at each `separator` that is neither in braces or brackets nor escaped."""
-    parts, depth, in_class, i, start = list[str](), 0, False, 0, 0
-    while i < len(text):
-        character = text[i]
-        if character == "\\":
-            i += 1
-        elif in_class:
-            in_class = character != "]"
-        elif character == "[":
-            in_class = "]" in text[i + 2 :]
-        elif character in "{}":
+    parts, depth, start = list[str](), 0, 0
+    for place, character in _plain_characters(text):
+        if character in {"{", "}"}:
             depth += 1 if character == "{" else -1
         elif character == separator and depth <= 0:
-            parts.append(text[start:i])
-            start = i + 1
-        i += 1
+            parts.append(text[start:place])
+            start = place + 1
     return [*parts, text[start:]]
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
+    """Never goes back over what a star took but for the last of a name, so that no pattern and no path take long."""
     try:
-        return re.compile(_Translation(pattern).regex(), re.DOTALL)
+        return re.compile("|".join(map(_path_regex, _without_braces(pattern))), re.DOTALL)
     except re.error as error:
         raise ValueError(f"`{pattern}`: {error}") from error
 
 
-class _Translation:
-    """A cursor over a glob pattern that becomes a regular expression."""
+def _without_braces(pattern: str) -> list[str]:
+    """The patterns that the braces stand for."""
+    pending, done = [pattern], list[str]()
+    while pending:
+        current = pending.pop()
+        start, end, choices = _first_braces(current)
+        if not choices:
+            done.append(current)
+        pending += [f"{current[:start]}{choice}{current[end:]}" for choice in reversed(choices)]
+        if len(pending) + len(done) > MAX_ALTERNATIVES:
+            raise ValueError(f"the braces of `{pattern}` stand for more than {MAX_ALTERNATIVES} patterns")
+    return done
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._at = 0
 
-    def regex(self) -> str:
-        text = self._sequence()
-        if self._at < len(self._pattern):
-            raise ValueError(f"`{self._pattern}` has a `}}` without its `{{`")
-        return text
+def _first_braces(pattern: str) -> tuple[int, int, list[str]]:
+    """Where the first outermost braces begin and end, and what stands between their commas; nothing if there are none."""
+    depth, start = 0, 0
+    for place, character in _plain_characters(pattern):
+        if character == "{":
+            start = start if depth else place
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if depth < 0:
+                raise ValueError(f"`{pattern}` has a `}}` without its `{{`")
+            if depth == 0:
+                return start, place + 1, split_outside_braces(pattern[start + 1 : place], ",")
+    if depth:
+        raise ValueError(f"`{pattern}` has a `{{` without its `}}`")
+    return 0, 0, []
 
-    def _sequence(self, *, in_braces: bool = False) -> str:
-        parts: list[str] = []
-        while self._at < len(self._pattern):
-            character = self._pattern[self._at]
-            if character == "}" or (in_braces and character == ","):
-                break
-            parts.append(self._part(character))
-        return "".join(parts)
 
-    def _part(self, character: str) -> str:
-        match character:
-            case "*":
-                return self._stars()
-            case "?":
-                self._at += 1
-                return "[^/]"
-            case "[":
-                return self._class()
-            case "{":
-                return self._choice()
-            case "\\" if self._at + 1 < len(self._pattern):
-                self._at += 2
-                return re.escape(self._pattern[self._at - 1])
-            case _:
-                self._at += 1
-                return re.escape(character)
+def _plain_characters(pattern: str) -> Iterator[tuple[int, str]]:
+    """Those that are neither escaped nor in a class, and where they stand."""
+    place = 0
+    while place < len(pattern):
+        yield place, pattern[place]
+        place = _next_place(pattern, place)
 
-    def _stars(self) -> str:
-        start = self._at
-        while self._pattern[self._at : self._at + 1] == "*":
-            self._at += 1
-        is_component = start == 0 or self._pattern[start - 1] in "/{,"
-        following = self._pattern[self._at : self._at + 1]
-        if self._at - start == 1 or not is_component or following not in {"", "/", ",", "}"}:
-            return "[^/]*"
-        if following == "/":
-            self._at += 1
-            return "(?:[^/]+/)*"
-        return ".+"
 
-    def _class(self) -> str:
-        negation = self._pattern[self._at + 1 : self._at + 2] in {"!", "^"}
-        end = self._pattern.find("]", self._at + 2 + negation)
-        if end < 0:
-            raise ValueError(f"`{self._pattern}` has a `[` without its `]`")
-        body = self._pattern[self._at + 1 : end]
-        self._at = end + 1
-        escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", body[negation:])
-        return f"(?!/)[{'^' if negation else ''}{escaped}]"
+def _next_place(pattern: str, place: int) -> int:
+    """Behind the character, the escaped character or the class that stands there."""
+    match pattern[place]:
+        case "\\" if place + 1 < len(pattern):
+            return place + 2
+        case "[":
+            first = place + 1 + (pattern[place + 1 : place + 2] in {"!", "^"})
+            end = pattern.find("]", first + 1)
+            return place + 1 if end < 0 else end + 1
+        case _:
+            return place + 1
 
-    def _choice(self) -> str:
-        self._at += 1
-        choices = [self._sequence(in_braces=True)]
-        while self._pattern[self._at : self._at + 1] == ",":
-            self._at += 1
-            choices.append(self._sequence(in_braces=True))
-        if self._pattern[self._at : self._at + 1] != "}":
-            raise ValueError(f"`{self._pattern}` has a `{{` without its `}}`")
-        self._at += 1
-        return f"(?:{'|'.join(choices)})"
+
+def _path_regex(pattern: str) -> str:
+    """Of a pattern without braces. Between two `**` the first fitting place is as good as any later one: it is kept."""
+    *above, name = split_outside_braces(pattern, "/")
+    parts = ["", ""]  # what is settled, and the folders since the last `**`
+    is_free = False
+    for folder in above:
+        if set(folder) != {"*"} or len(folder) == 1:
+            parts[1] += _name_regex(folder) + "/"
+        else:
+            parts[0] += _anywhere(parts[1], is_free=is_free)
+            parts[1], is_free = "", True
+    if set(name) == {"*"} and len(name) > 1:
+        return parts[0] + _anywhere(parts[1], is_free=is_free) + ".+"
+    return parts[0] + ("(?:[^/]+/)*?" if is_free else "") + parts[1] + _name_regex(name)
+
+
+def _anywhere(folders: str, *, is_free: bool) -> str:
+    return f"(?>(?:[^/]+/)*?{folders})" if is_free and folders else folders
+
+
+def _name_regex(name: str) -> str:
+    """Of one part of a path. Between two stars the first fitting place is as good as any later one."""
+    pieces, place, begun = list[str](), 0, 0
+    for place, character in _plain_characters(name):
+        if character == "*":
+            pieces.append(name[begun:place])
+            begun = place + 1
+    first, *rest = map(_fixed_regex, [*pieces, name[begun:]])
+    between = "".join(f"(?>[^/]*?{piece})" for piece in rest[:-1] if piece)
+    return first + between + (f"[^/]*{rest[-1]}" if rest else "")
+
+
+def _fixed_regex(piece: str) -> str:
+    return "".join(
+        _character_regex(piece[place : _next_place(piece, place)], piece)
+        for place, _ in _plain_characters(piece)
+    )
+
+
+def _character_regex(character: str, pattern: str) -> str:
+    match character[0]:
+        case "?":
+            return "[^/]"
+        case "[" if len(character) == 1:
+            raise ValueError(f"`{pattern}` has a `[` without its `]`")
+        case "[":
+            negation = character[1] in {"!", "^"}
+            body = re.sub(r"([\\\[\]^&~|])", r"\\\1", character[1 + negation : -1])
+            return f"(?!/)[{'^' if negation else ''}{body}]"
+        case _:
+            return re.escape(character[-1])
