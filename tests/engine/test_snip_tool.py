@@ -127,3 +127,11 @@ async def test_a_setting_switches_it_on(tmp_path: Path):
     given = replace(options(tmp_path, model), config=QueryConfig(), setting_sources=("user",))
     await asked(replace(given, environment={"HOME": str(tmp_path)}), "hi")
     assert "Snip" in {tool.name for tool in model.requests[0].tools}
+
+
+async def test_where_the_tool_is_denied_nothing_is_offered(tmp_path: Path):
+    hiding = Hiding()
+    await asked(options(tmp_path, hiding.model, disallowed_tools=["Snip"]), WISH)
+    assert hiding.looked > ROUNDS
+    assert hiding.asked == []
+    assert not any(names_in(request) for request in hiding.model.requests)

@@ -49,6 +49,7 @@ from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
 from ostinato.engine.web_access import PublicWeb, search_of, searches_by_provider
 from ostinato.errors import ConfigurationError, UsageError
+from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
 from ostinato.hideable_rounds import HideableRounds
 from ostinato.home_folder import expand_home
 from ostinato.loop.budget import BudgetLimits
@@ -67,7 +68,7 @@ from ostinato.sandbox.shell_folder import ShellFolder
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
 from ostinato.todo_list import TodoList, todos_in
-from ostinato.tool import Tool
+from ostinato.tool import Tool, find_tool
 from ostinato.tools.background_text import background_notice
 from ostinato.tools.equipment import Equipment
 from ostinato.version import VERSION
@@ -254,8 +255,10 @@ class _Maker:
     async def parts(self, place: Place, chosen: ChosenModel) -> Parts:
         check_prices(self._budget.limits, chosen.facts)
         hideable = HideableRounds() if self._options.config.snip_tool and self._options.config.snip else None
-        around = await self._surroundings(place, chosen.facts, hideable)
         offered = self._offered(place, chosen, hideable)
+        if find_tool(offered.tools, SNIP_TOOL) is None:
+            hideable = None
+        around = await self._surroundings(place, chosen.facts, hideable)
         self._instructions = around.instructions
         shortening = Shortening(self._ids.uuid)
         pipeline = self._pipeline(place, offered.tools, hideable)
