@@ -6,19 +6,17 @@ tokens at full price: read from the cache 0.1, written to it 1.25, a token of ou
 request's cached part is what it shares with the one before it, none after a pause of more than five minutes.
 """
 
-import gc
 import random
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
 
+from benchmarks.context_memory import memory
 from benchmarks.measure import Figure, show
-from benchmarks.scene import echo_tool, scene
 from ostinato.context.autocompact import Autocompact
 from ostinato.context.collapse import Collapse
 from ostinato.context.compaction import Compaction
@@ -29,22 +27,18 @@ from ostinato.context.snip import RedundantRounds
 from ostinato.context.stage import Stage
 from ostinato.context.tool_result_budget import ToolResultBudget
 from ostinato.context_pass import PassFacts, SummaryFailed, SummaryReply, SummaryWanted
-from ostinato.engine.assemble import open_engine
-from ostinato.events import SystemEvent
 from ostinato.history import History
 from ostinato.messages import (
     Message,
-    Text,
     ToolResult,
     ToolUse,
-    Usage,
     assistant_fragment,
     tool_result_message,
     user_prompt,
 )
-from ostinato.ports import ModelFacts, ModelRequest
+from ostinato.ports import ModelFacts
 from ostinato.records import AnyEdit, Boundary, ReplaceResult
-from ostinato.testing import CountingIds, Reply, ScriptedModel
+from ostinato.testing import CountingIds
 
 FACTS = ModelFacts("p", "m", 200_000, 32_000)
 FIXED_TOKENS = 12_000
@@ -306,69 +300,6 @@ def speed(rounds: int) -> list[Figure]:
     small, large = (anyio.run(no_edit_us, messages, 50 * rounds) for messages in (10, 2_000))
     detail = f"{small:.0f} µs at 10 messages"
     return [Figure("context pipeline without edits, 2,000 messages, CPU", large / 1_000, "ms", 0.3, detail)]
-
-
-def looking(
-    passes: int, forget: Callable[[], None], at_end: Callable[[], None]
-) -> Callable[[ModelRequest, int], Reply]:
-    """A model that says something and calls a tool, so often, and writes summaries; `forget` lets the requests before go, `at_end`
-    is called when it is asked for the last time.
-    """
-    asked = 0
-
-    def turn(request: ModelRequest, _number: int) -> Reply:
-        nonlocal asked
-        forget()
-        if request.source.name == "compact":
-            return Reply(Text(SUMMARY.text), usage=Usage())
-        asked += 1
-        if asked > passes:
-            at_end()
-            return Reply(Text("done"))
-        call = ToolUse(f"call_{asked}", "Echo", {"text": text(900, asked)})
-        return Reply(Text(f"Now part {asked}."), call, usage=Usage())
-
-    return turn
-
-
-async def memory_mb(passes: int) -> tuple[float, float]:
-    """Traced memory of the process right after the first summary, and while the last pass runs."""
-    facts = ModelFacts("scripted", "scripted-1", 40_000, 4_000)
-    models: list[ScriptedModel] = []
-
-    def forget() -> None:
-        models[0].requests.clear()
-
-    last: list[float] = []
-    script = looking(passes, forget, lambda: last.append(_traced_mb()))
-    model = ScriptedModel(script=script, facts=facts, is_strict=False)
-    models.append(model)
-    first = 0.0
-    with scene() as place:
-        async with open_engine(place.options(model=model, tools=[echo_tool()])) as engine:
-            async for event in engine.submit_message("go"):
-                if (
-                    not first
-                    and isinstance(event, SystemEvent)
-                    and event.message.subtype == "compact_boundary"
-                ):
-                    first = _traced_mb()
-            return first, last[0]
-
-
-def _traced_mb() -> float:
-    gc.collect()
-    return tracemalloc.get_traced_memory()[0] / 1e6
-
-
-def memory(passes: int) -> list[Figure]:
-    tracemalloc.start(1)
-    first, last = anyio.run(memory_mb, passes)
-    tracemalloc.stop()
-    detail = f"{last:.1f} / {first:.1f} MB"
-    return [
-        Figure(f"memory after {passes:,} passes / after the first summary", last / first, "×", 1.3, detail)
-    ]
 
 
 def main(arguments: Sequence[str]) -> None:
