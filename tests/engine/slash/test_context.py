@@ -270,6 +270,15 @@ async def test_before_the_cache_is_lost_the_price_of_it_is_said_or_that_it_is_no
         assert ("not known" in switched) == (not is_known)
 
 
+async def test_where_there_is_nothing_to_summarise_no_price_is_told(tmp_path: Path):
+    told: list[str] = []
+    given = options(tmp_path, ScriptedModel(Reply(say("hello"))), home=tmp_path, on_notice=told.append)
+    async with open_engine(given) as engine:
+        for prompt in ("hi", "/compact"):
+            _ = [event async for event in engine.submit_message(prompt)]
+    assert told == []
+
+
 async def test_the_price_of_a_summary_is_told_before_it_is_asked_for(tmp_path: Path):
     order: list[str] = []
 

@@ -2,13 +2,14 @@
 what matters. `--preview` tells what would happen and what it costs, and asks no model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
 
 from ostinato.context.compaction import Compacted, Folded, NotCompacted, newest_from
 from ostinato.context.reactive import message_tokens
+from ostinato.context_pass import PassFacts, Summarise, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.engine.cache_price import price_of_change, shown_price
 from ostinato.engine.context_report import said_prompts
 from ostinato.engine.conversation_context import ConversationContext
@@ -47,14 +48,28 @@ async def answer_compact(scene: SlashScene, arguments: str) -> SlashReply:
         )
     if wish.is_preview:
         return SlashReply(_preview(context, view, wish, start), is_kept=False)
-    scene.tell(f"{SUMMARISING}\n{_prices(context, view, wish, start)}")
-    return await _compacted(scene, context, wish, start)
+    facts = context.pass_facts()
+    told = f"{SUMMARISING}\n{_prices(context, view, wish, start)}"
+    telling = msgspec.structs.replace(facts, summarise=_telling(scene.tell, told, facts.summarise))
+    return await _compacted(scene, context, telling, wish, start)
+
+
+def _telling(tell: Callable[[str], None], told: str, summarise: Summarise) -> Summarise:
+    """What it costs is said before a model is asked, and only then."""
+    left = [told]
+
+    async def told_first(wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
+        if left:
+            tell(left.pop())
+        return await summarise(wanted)
+
+    return told_first
 
 
 async def _compacted(
-    scene: SlashScene, context: ConversationContext, wish: _Wish, start: int | None
+    scene: SlashScene, context: ConversationContext, facts: PassFacts, wish: _Wish, start: int | None
 ) -> SlashReply:
-    compaction, facts = context.compaction(), context.pass_facts()
+    compaction = context.compaction()
     messages, words = context.state.messages, wish.instructions
     done: Compacted | Folded | NotCompacted
     if wish.side == "from" and start is not None:
