@@ -130,6 +130,17 @@ async def test_an_abort_leaves_everything_as_it_was_and_the_next_query_asks_agai
     assert any(map(is_models, await staged_and_committed(of, writer, by)))
 
 
+async def test_accounts_whose_edits_an_abort_has_dropped_are_put_in_place_the_next_time():
+    writer, by, of = Writer(), stage(), history(*work())
+    dropped = await staged_and_committed(of, writer, by)
+    asked = len(writer.asked)
+    again = list(await by(of, writer.told(DUE)))
+    assert [fold.edit_id for fold in again] == [fold.edit_id for fold in dropped]
+    assert list(await by.drain(of.extend(again)))[:1] != again[:1]
+    await writer.finish()
+    assert len(writer.asked) == asked
+
+
 async def test_what_was_drained_while_its_account_was_made_stays_as_it_is():
     writer, by, of = Writer(), stage(), history(*work())
     await by(of, writer.told(STAGING))

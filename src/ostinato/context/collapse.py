@@ -87,10 +87,12 @@ class Collapse:
         return self._committed(None)
 
     def _committed(self, wanted_tokens: int | None) -> list[Fold]:
-        """As many as free so much."""
+        """As many as free so much. They stay staged as long as their spans are in the view: an abort may still drop the edits."""
         taken = list(self._next(wanted_tokens))
         gone = {one.ends for one in taken}
-        self._staged = [one for one in self._staged if one.ends not in gone]
+        self._staged = [
+            msgspec.structs.replace(one, is_final=True) if one.ends in gone else one for one in self._staged
+        ]
         return [one.fold for one in taken]
 
     def _next(self, wanted_tokens: int | None) -> Iterator[Staged]:
