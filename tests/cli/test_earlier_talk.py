@@ -103,3 +103,15 @@ def test_hostile_words_have_no_power():
     screen = TerminalScreen(60, 50)
     screen.feed(shown([user_prompt("u1", hostile), said("a1", hostile), *called(1, text=hostile)]))
     assert screen.text.count("abc") == 3
+
+
+def test_what_an_interrupted_reply_had_said_is_there_and_that_it_was_interrupted():
+    records: list[Record] = [
+        user_prompt("u1", "tell me"),
+        said("a1", "a long sto"),
+        meta_prompt("m1", "[The user interrupted here.]", origin="interruption"),
+    ]
+    text = shown([*records, user_prompt("u2", "go on"), said("a2", "ry")])
+    assert "a long sto\n\n(interrupted)\n\n> go on" in text
+    assert text.count("(interrupted)") == 1
+    assert "[The user" not in text

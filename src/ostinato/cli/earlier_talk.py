@@ -31,12 +31,14 @@ MAX_STEPS: Final = 12
 """Of one exchange: replies and results."""
 
 MAX_TEXT_LINES: Final = 60
+INTERRUPTED: Final = "(interrupted)\n"
 _PROMPT_HEAD, _PROMPT_TAIL = 6, 2
 
 
 class _Exchange(msgspec.Struct):
     prompt: str
     steps: list[Message]
+    is_interrupted: bool = False
 
 
 def earlier_talk(history: History, transcript: Transcript) -> str:
@@ -54,6 +56,8 @@ def earlier_talk(history: History, transcript: Transcript) -> str:
         if left_out > 0:
             lines.append(transcript.passing(f"(… {left_out:,} earlier steps)\n"))
         lines += map(transcript.take, _events(exchange.steps[-MAX_STEPS:], ended))
+        if exchange.is_interrupted:
+            lines.append(transcript.passing(INTERRUPTED))
     return "".join(lines)
 
 
@@ -71,6 +75,8 @@ def _exchanges(messages: Iterable[Message]) -> list[_Exchange]:
         if isinstance(message, UserMessage) and message.origin == "prompt" and not message.is_meta:
             text = "\n".join(block.text for block in message.content if isinstance(block, Text))
             found.append(_Exchange(as_typed(text), []))
+        elif found and isinstance(message, UserMessage) and message.origin == "interruption":
+            found[-1].is_interrupted = True
         elif found and _is_shown(message):
             found[-1].steps.append(message)
     return found
