@@ -50,6 +50,18 @@ def test_hidden_messages_and_facts_are_gone_and_the_view_is_the_same():
     assert History.fold(kept.log()).view() == kept.view()
 
 
+def test_however_many_facts_stand_between_messages_nothing_stays_that_came_before_what_is_shown():
+    log = History.empty()
+    for message in talk():
+        facts = [ToolStarted(f"{message.uuid}-{n}", "Read", is_read_only=True) for n in range(5)]
+        log = log.extend([message, *facts])
+    kept = without_hidden(log.append(boundary(1, "a98")))
+    first = kept.log()[0]
+    assert isinstance(first, Message)
+    assert first.uuid == "a98"
+    assert len(kept.log()) == 4 * 6 + 1
+
+
 def test_the_messages_of_the_view_are_the_same_objects():
     of = talk().append(boundary(1, "a98"))
     assert all(one is other for one, other in zip(of, without_hidden(of), strict=True))

@@ -56,6 +56,7 @@ class _Beginnings:
     """Where in the log that begins which a message of the view stands on."""
 
     def __init__(self, log: Sequence[Record]) -> None:
+        self._end = len(log)
         self._places: Mapping[str, int] = {
             record.uuid: at for at, record in reversed(list(enumerate(log))) if isinstance(record, Message)
         }
@@ -74,7 +75,7 @@ class _Beginnings:
 
     def of(self, uuid: str) -> int:
         """A made element stands on what it was made of, back to plain messages; NOWHERE for what is not in the log."""
-        first = len(self._places) + len(self._made)
+        first = self._end
         seen: set[str] = set()
         while uuid not in self._places:
             if uuid not in self._made or uuid in seen:
