@@ -99,6 +99,8 @@ def _without_tail(fd: int, path: Path, found: Scan, tail: BadTail) -> Scan:
 
 def _make_folders(folder: Path) -> None:
     """Create the folder and its missing parents, each for the user alone."""
+    if os.path.isdir(folder):
+        return
     missing = [folder, *folder.parents]
     for parent in reversed([part for part in missing if not os.path.exists(part)]):
         parent.mkdir(mode=0o700, exist_ok=True)

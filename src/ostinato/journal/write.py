@@ -117,7 +117,8 @@ class SessionWriter:
         return self._file.end - self._names_end >= side_files.MAX_LINE_BYTES
 
     def _envelope(self, stored: str = "") -> Envelope:
-        stamp = self._now().astimezone(UTC).isoformat(timespec="milliseconds")
+        now = self._now()
+        stamp = (now if now.tzinfo is UTC else now.astimezone(UTC)).isoformat(timespec="milliseconds")
         return Envelope(
             FORMAT, self._seq + 1, self._epoch, self.session_id, f"{stamp[:-6]}Z", self._cwd, stored
         )
