@@ -9,6 +9,7 @@ from ostinato.cli.earlier_talk import MAX_EXCHANGES, MAX_STEPS, MAX_TEXT_LINES, 
 from ostinato.cli.transcript import Transcript
 from ostinato.history import History
 from ostinato.messages import (
+    AssistantMessage,
     Reminder,
     SystemMessage,
     Text,
@@ -114,4 +115,7 @@ def test_what_an_interrupted_reply_had_said_is_there_and_that_it_was_interrupted
     text = shown([*records, user_prompt("u2", "go on"), said("a2", "ry")])
     assert "a long sto\n\n(interrupted)\n\n> go on" in text
     assert text.count("(interrupted)") == 1
+    assert "(interrupted)" not in shown(records[:2])
+    cut = AssistantMessage("a1", "r1", "m", (Text("a long sto"),), is_incomplete=True)
+    assert "a long sto\n\n(interrupted)" in shown([records[0], cut, user_prompt("u2", "now this")])
     assert "[The user" not in text

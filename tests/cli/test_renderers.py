@@ -1,6 +1,7 @@
 """What a person sees: the answer as data, tools and endings as talk; text of others is shown and never acts."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from tests.cli.events import MODEL, denial, ended, ran, refused, reply
@@ -9,6 +10,7 @@ from ostinato.cli.json_output import JsonOutput
 from ostinato.cli.live import LiveView
 from ostinato.cli.shown import Renderer
 from ostinato.cli.text_output import TextOutput
+from ostinato.cli.tool_lines import described
 from ostinato.errors import ModelError
 from ostinato.events import (
     AssistantEvent,
@@ -21,7 +23,7 @@ from ostinato.events import (
     Tombstone,
 )
 from ostinato.loop.attempt_notices import retry_notice
-from ostinato.messages import SystemMessage, api_error_message, notice_message
+from ostinato.messages import SystemMessage, ToolUse, api_error_message, notice_message
 from ostinato.testing import call, say, think
 
 READ = call("Read", "t1", file_path="src/a.py")
@@ -221,3 +223,26 @@ def test_a_reply_of_which_nothing_stands_there_is_not_called_withdrawn():
     assert "withdrawn" not in play(live(), events)[0]
     several = [*reply(1, say("half")), Tombstone("msg_1/0"), Tombstone("msg_1/1"), ended()]
     assert play(live(), several)[0].count("withdrawn") == 1
+
+
+NAMED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"questions": [{"question": "Which colour?", "options": []}, {"question": "Why?"}]},
+        "Which colour? Why?",
+    ),
+    ({"questions": "odd"}, '{"questions":"odd"}'),
+    ({"todos": [{}]}, "1 step"),
+    ({"todos": []}, "0 steps"),
+    ({"todos": "odd"}, '{"todos":"odd"}'),
+    ({}, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    NAMED,
+)
+def test_a_call_without_a_file_or_command_is_named_by_what_a_person_can_read(
+    given: dict[str, Any], shown: str
+):
+    assert described(ToolUse("t", "Tool", given)) == f"Tool({shown})"

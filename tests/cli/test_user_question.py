@@ -97,4 +97,5 @@ def test_the_list_of_what_is_to_be_done_is_shown_as_a_list(desk: Desk):
         terminal.prompted(1)
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
+    assert "TodoWrite(3 steps)" in terminal.text
     assert "  [x] read\n  [>] Writing\\u{1b}[2J\n  [ ] test\n" in terminal.text

@@ -56,7 +56,7 @@ def earlier_talk(history: History, transcript: Transcript) -> str:
         if left_out > 0:
             lines.append(transcript.passing(f"(… {left_out:,} earlier steps)\n"))
         lines += map(transcript.take, _events(exchange.steps[-MAX_STEPS:], ended))
-        if exchange.is_interrupted:
+        if exchange.is_interrupted or _is_cut(exchange.steps[-1:]):
             lines.append(transcript.passing(INTERRUPTED))
     return "".join(lines)
 
@@ -80,6 +80,11 @@ def _exchanges(messages: Iterable[Message]) -> list[_Exchange]:
         elif found and _is_shown(message):
             found[-1].steps.append(message)
     return found
+
+
+def _is_cut(last: Sequence[Message]) -> bool:
+    """Also where a new message of the user explained it, so that nothing else says so."""
+    return any(isinstance(message, AssistantMessage) and message.is_incomplete for message in last)
 
 
 def _is_shown(message: Message) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ostinato.cli.call_target import call_target
+from ostinato.cli.call_target import shown_target
 from ostinato.events import AssistantEvent, Denial, Event, ToolEnd, ToolStart
 from ostinato.messages import ToolUse
 from ostinato.visible_text import one_line
@@ -55,8 +55,7 @@ def denial_lines(denials: tuple[Denial, ...]) -> str:
 
 def described(call: ToolUse, max_characters: int = MAX_TARGET_CHARACTERS) -> str:
     """The call in a few words, on one line, with nothing hidden in it."""
-    target = call_target(call.input) if call.input else ""
-    return f"{one_line(call.name, 60)}({one_line(target, max_characters)})"
+    return f"{one_line(call.name, 60)}({one_line(shown_target(call.input), max_characters)})"
 
 
 def seconds(duration_ms: int) -> str:
