@@ -122,10 +122,11 @@ def bomb(width: int, height: int) -> bytes:
     ("data", "why"),
     [
         (bomb(60_000, 60_000), "pixels"),
+        (bomb(14_000, 14_000), "pixels"),
         (bomb(3000, 10), "understood"),
         (png(2001, 10), "understood"),
     ],
-    ids=["a bomb", "half a picture", "a head alone"],
+    ids=["a bomb", "a small bomb", "half a picture", "a head alone"],
 )
 async def test_what_cannot_be_scaled_is_refused_with_its_size_and_the_reason(
     folder: ToolFolder, data: bytes, why: str

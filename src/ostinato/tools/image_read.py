@@ -59,7 +59,7 @@ async def read_image(path: Path, context: ToolContext) -> ToolOutcome:
 
 async def _scaled(data: bytes, context: ToolContext) -> _Scaled:
     script = str(Path(__file__).with_name("image_scaling.py"))
-    # -P: nothing is imported from the folder of the conversation.
+    # -P: nothing is imported from beside the script, where modules have names of the standard library.
     argv = (sys.executable, "-P", script, str(MAX_SIDE_PIXELS), str(MAX_IMAGE_BYTES))
     result = await context.workspace.run(
         argv, timeout_s=TIMEOUT_S, max_output_bytes=MAX_OUTPUT_BYTES, separate_stderr=True, stdin=data
