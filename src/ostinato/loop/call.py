@@ -193,7 +193,11 @@ def _bounded_block(block: object, limit: int) -> ResultBlock:
     match block:
         case Text():
             return Text(_bounded(block.text, limit))
-        case Image() | Document():
+        case Image():
+            from ostinato.loop.sent_images import sendable_image  # ruff: ignore[import-outside-top-level] - few results hold one
+
+            return sendable_image(block)
+        case Document():
             return block
         case _:
             raise TypeError(f"a result holds text, images and documents, not {type(block).__name__}")
