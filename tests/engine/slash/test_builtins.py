@@ -245,6 +245,14 @@ async def test_resume_of_none_of_several_or_of_the_open_session_is_an_error(stag
         assert (reply.is_error, reply.next_step) == (True, None)
 
 
+async def test_where_there_is_one_other_session_a_wrong_number_says_which(stage: Stage):
+    keep_session(stage, "aaaa-1", "write a page", 1_000_000_000)
+    text = (await stage.reply("/resume 2")).text
+    assert [
+        one for one in ("one other session", "aaaa-1", "write a page", "/resume 1") if one not in text
+    ] == []
+
+
 async def test_what_resume_cannot_find_is_told_with_what_there_is(stage: Stage):
     keep_session(stage, "aaaa-1", "fix the \x1b[2J parser", 1_000_000_000)
     keep_session(stage, "aaaa-2", "write a page", 1_000_000_001)

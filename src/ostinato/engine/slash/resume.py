@@ -43,7 +43,7 @@ def _numbered(number: int, others: Sequence[SessionSummary]) -> SlashReply:
     if not others:
         return refusal(f"there is no session number {number}", hint=_NO_OTHER)
     newest = f"{others[0].session_id[:8]} ({_about(others[0])})"
-    hint = f"the numbers go from 1, which is {newest}, to {len(others):,}; `/resume` lists them"
+    hint = f"the numbers go from 1 to {len(others):,}; 1 is {newest}; `/resume` lists them"
     if len(others) == 1:
         hint = f"there is one other session of this folder, {newest}: `/resume 1` opens it"
     return refusal(f"there is no session number {number}", hint=hint)
