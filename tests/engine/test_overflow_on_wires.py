@@ -153,3 +153,16 @@ async def test_a_server_that_takes_nothing_any_more_is_asked_in_shorter_and_shor
     assert end.reason == "prompt_too_long"
     assert end.hint
     assert server.refused[0] == max(server.refused)
+
+
+@pytest.mark.parametrize("vendor", ["Anthropic", "Anthropic, no numbers", "OpenAI", "OpenAI, Responses"])
+async def test_a_refusal_is_answered_by_a_summary_that_the_model_can_still_write(tmp_path: Path, vendor: str):
+    server = Server(vendor, lambda tokens: tokens <= LIMIT)
+    end = terminal(await played(tmp_path, server, collapse=False))
+    assert end.reason == "completed"
+    assert [reason for reason in transitions(end) if reason != "next_turn"][:1] == ["reactive_compact_retry"]
+    bodies = [str(request.body) for request in server.server.requests]
+    refused = next(at for at, request in enumerate(bodies) if "<analysis>" in request) - 1
+    after = next(body for body in bodies[refused + 1 :] if "<analysis>" not in body)
+    assert "Parts were looked at" in after
+    assert len(after) < len(bodies[refused]) / 2

@@ -48,6 +48,8 @@ async def prepared(
     if prepare is None or not any(isinstance(message, AssistantMessage) for message in state.messages):
         return state
     used_tokens = requests.tokens(state)
+    if _was_refused(state):  # whatever our own count says
+        used_tokens = max(used_tokens, state.tool_use_context.model.context_window)
     is_refill = used_tokens >= auto_compact_tokens(state.tool_use_context.model) and _is_soon(state)
     if is_refill and state.bounds.refills + 1 >= MAX_REFILLS:
         return End("rapid_refill_breaker", why=REFILLED)
@@ -124,6 +126,11 @@ def _tracked(state: State, edits: Sequence[AnyEdit], failures: int) -> State:
 
 def _has_just_been_reactive(state: State) -> bool:
     return state.transition is not None and state.transition.reason == "reactive_compact_retry"
+
+
+def _was_refused(state: State) -> bool:
+    """Whether the request of this very state was too long for the model, and is yet to be made shorter."""
+    return _has_just_been_reactive(state) and state.transition is not None and state.transition.committed == 0
 
 
 def _is_soon(state: State) -> bool:

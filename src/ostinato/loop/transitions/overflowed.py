@@ -1,10 +1,12 @@
 """A request that did not fit, or held media that the model refuses: shorten the view and send again, once until a round of
 tools has passed. The error is withheld while that is tried, and released exactly once if it does not help.
 
-What is staged for collapse is committed first, as it loses least; never twice in a row.
+What is staged for collapse is committed first, as it loses least; never twice in a row. Then the next pass begins with a summary, if
+somebody prepares passes, else with an account without a model.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from ostinato.errors import ModelError
 from ostinato.events import TerminalReason
@@ -18,6 +20,8 @@ from ostinato.loop.transitions.step import Next, Step
 from ostinato.messages import SystemMessage, notice_message
 from ostinato.records import AnyEdit, Boundary, Continued
 from ostinato.state import Aborted, MediaRejected, Overflowed, State
+
+RETRY: Final = "reactive_compact_retry"
 
 SHORTENED = "The conversation did not fit into the model's window; its earlier part is now an account of it."
 COLLAPSED = "The conversation did not fit into the model's window; accounts stand in place of parts that were finished."
@@ -105,11 +109,22 @@ async def _shortened(
         return aborted(state, Aborted(phase="streaming"), deps, max_turns)
     if not edits:
         return released(reason, state, error, deps)
-    notice = _notice(edits, told, deps)
-    transition = Continued("reactive_compact_retry", state.turn_count)
+    if reason == "prompt_too_long" and deps.prepare_context is not None:
+        # It can be made shorter, so the next pass begins with a summary, or with these very edits where no model can write one.
+        return _shorter(state, messages, (), (), Continued(RETRY, state.turn_count, committed=0))
+    return _shorter(state, messages, edits, (_notice(edits, told, deps),), Continued(RETRY, state.turn_count))
+
+
+def _shorter(
+    state: State,
+    messages: History,
+    edits: tuple[AnyEdit, ...],
+    notices: tuple[SystemMessage, ...],
+    transition: Continued,
+) -> Next:
     following = State(
-        messages=messages.extend(edits).append(notice),
-        tool_use_context=context,
+        messages=messages.extend((*edits, *notices)),
+        tool_use_context=state.tool_use_context,
         auto_compact_tracking=state.auto_compact_tracking,
         max_output_tokens_recovery_count=state.max_output_tokens_recovery_count,
         has_attempted_reactive_compact=True,
@@ -120,4 +135,4 @@ async def _shortened(
         transition=transition,
         bounds=state.bounds,
     )
-    return Next(following, transition, (notice,), edits)
+    return Next(following, transition, notices, edits)
