@@ -5,15 +5,12 @@ A call ends in exactly one `ToolOutcome`; a tool may raise anything, the executo
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from ostinato.call_ports import Abort, FileState, Workspace
 from ostinato.messages import ResultBlock
-
-if TYPE_CHECKING:
-    from anyio import Event
 
 InterruptBehaviour = Literal["cancel", "block"]
 """What happens to a running call when the user sends a new message: `cancel` ends it, `block` lets it finish."""
@@ -56,7 +53,15 @@ def hides_nothing(_path: Path) -> bool:
     return False
 
 
-def can_be_stopped(_ended: "Event") -> None:
+class Ended(Protocol):
+    """Whether work is over, and how to wait for that; an `anyio.Event` is one."""
+
+    def is_set(self) -> bool: ...
+
+    async def wait(self) -> None: ...
+
+
+def can_be_stopped(_ended: Ended) -> None:
     """Most work ends when its call is cancelled."""
 
 
@@ -75,7 +80,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     ask_side_model: AskSideModel | None = None
     access: Access = NO_ACCESS
     """What was judged: a path that leads elsewhere by now must not be followed."""
-    cannot_be_stopped: Callable[["Event"], None] = can_be_stopped
+    cannot_be_stopped: Callable[[Ended], None] = can_be_stopped
     """Told by a call whose work goes on whatever becomes of the call, with what is set (in the event loop) once the work has ended:
     then the model is not told that it was stopped, and conflicting calls wait for it a while.
     """

@@ -26,7 +26,7 @@ from ostinato.testing import (
     survives_cancellation,
     tool_context,
 )
-from ostinato.tool import Tool, ToolContext
+from ostinato.tool import Ended, Tool, ToolContext
 from ostinato.tool_from_function import tool
 
 TIMEOUT_S = 5.0
@@ -307,7 +307,7 @@ async def test_a_function_whose_call_is_cancelled_before_its_thread_begins_does_
         """Work."""
         ran.append(1)
 
-    ends: list[anyio.Event] = []
+    ends: list[Ended] = []
     with anyio.CancelScope() as scope:
         scope.cancel()
         await work.call({}, replace(tool_context(), cannot_be_stopped=ends.append))

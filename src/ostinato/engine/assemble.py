@@ -1,6 +1,5 @@
 """The composition root: the only file that knows every adapter. It opens a conversation from options, or says why not."""
 
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -24,8 +23,10 @@ from ostinato.engine.configuration import (
 )
 from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
 from ostinato.engine.fallback_models import open_fallbacks
+from ostinato.engine.folders import named_folders
 from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate
+from ostinato.engine.known_secrets import KnownSecrets
 from ostinato.engine.model_access import ModelAccess, model_access
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools
@@ -48,10 +49,9 @@ from ostinato.engine.small_model import open_small_model
 from ostinato.engine.surroundings import Sources, Surroundings, surroundings_of
 from ostinato.engine.thinking import wish_notices
 from ostinato.engine.web_access import PublicWeb, search_of, searches_by_provider
-from ostinato.errors import ConfigurationError, UsageError
+from ostinato.errors import ConfigurationError
 from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
 from ostinato.hideable_rounds import HideableRounds
-from ostinato.home_folder import expand_home
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
 from ostinato.loop.still_running import StillRunning
@@ -60,7 +60,6 @@ from ostinato.permissions.rules import Rule
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
 from ostinato.processes import BackgroundFacts
-from ostinato.real_path import real_path
 from ostinato.records import SessionStarted
 from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import ChildEnvironment
@@ -128,7 +127,7 @@ async def _ground(options: Options) -> _Ground:
     options = effect.options
     environment = dict(started_with(options))
     resolved = None if options.configuration is configuration else configuration.cwd
-    cwd, roots = _folders(options, configuration.home, resolved)
+    cwd, roots = named_folders(options, configuration.home, resolved)
     root = configuration.places.data_root
     access = await model_access(options, effect, configuration, environment, cwd=cwd, clock=SystemClock())
     chosen = access.choose(options, data_root=root)
@@ -174,6 +173,8 @@ class _Maker:
     """Implements `EngineMaker`: the first parts of an engine and all later ones are made here, from the same ground."""
 
     def __init__(self, options: Options, ground: _Ground) -> None:
+        self._secrets = KnownSecrets(ground.access.environment, ground.access.newest_key)
+        options = replace(options, refresh_api_key=self._secrets.heard(options.refresh_api_key))
         self._options = options
         self._ground = ground
         self._clock, self._ids = SystemClock(), RandomIds()
@@ -193,6 +194,7 @@ class _Maker:
             keeper=ground.effect.keeper,
             is_bypass_disabled=ground.effect.is_bypass_disabled,
             tell=options.on_notice,
+            mask=self._secrets.mask,
         )
 
     def reader(self, engine: QueryEngine) -> PromptReader:
@@ -286,6 +288,7 @@ class _Maker:
             side_model=self._small.side_model,
             watch_cache=place.watch_cache,
             still_running=self._still_running,
+            mask=self._secrets.mask,
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         )
         return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)
@@ -388,23 +391,6 @@ def _jitter() -> float:
     import random  # ruff: ignore[import-outside-top-level] - only a retry waits by chance
 
     return random.random()
-
-
-# ------------------------------------------------------------------------------------------------ folders, rules, tools
-
-
-def _folders(options: Options, home: Path | None, cwd: Path | None) -> tuple[Path, tuple[Path, ...]]:
-    """`cwd` is the working folder, if it was resolved just now."""
-    folders: list[Path] = []
-    for folder in (options.cwd, *options.add_dirs):
-        is_known = folder is options.cwd
-        real = (cwd if is_known else None) or real_path(expand_home(str(folder), home))
-        if not os.path.isdir(real):
-            raise UsageError(f"`{folder}` is not a folder", hint="name a folder that exists")
-        if not os.access(real, os.R_OK | os.X_OK):
-            raise UsageError(f"the folder `{folder}` cannot be read", hint="check its permissions")
-        folders.append(real)
-    return folders[0], tuple(dict.fromkeys(folders))
 
 
 def _limits_of(options: Options) -> BudgetLimits:

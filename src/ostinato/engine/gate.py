@@ -20,6 +20,7 @@ from ostinato.engine.options import CanUseTool, PermissionAsked, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
 from ostinato.errors import UsageError
 from ostinato.home_folder import NO_HOME, expand_home
+from ostinato.loop.described import Mask, masked_by_form
 from ostinato.messages import ToolUse
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
@@ -53,6 +54,7 @@ class Gate:
         keeper: RuleKeeper | None = None,
         is_bypass_disabled: bool = False,
         tell: Callable[[str], None] = tells_nobody,
+        mask: Mask = masked_by_form,
     ) -> None:
         self._policy = policy
         self._can_use_tool = can_use_tool
@@ -61,6 +63,7 @@ class Gate:
         self._keeper = keeper
         self._is_bypass_disabled = is_bypass_disabled
         self._tell = tell
+        self._mask = mask
         self._asking = anyio.Lock()
 
     @property
@@ -167,12 +170,14 @@ class Gate:
             try:
                 return isinstance(await self._can_use_tool(asked), CallerAllows)
             except Exception as error:  # ruff: ignore[blind-except] - whatever a caller's own code raises
-                self._tell(f"`can_use_tool` gave no answer: {type(error).__name__}: {shown_text(error)}")
+                self._tell(
+                    f"`can_use_tool` gave no answer: {type(error).__name__}: {shown_text(error, self._mask)}"
+                )
                 return False
 
     def _without_answer(self, asked: PermissionAsked, error: Exception) -> Denied:
         """A no, for nobody said yes; the program's author hears what is wrong, and so does whoever reads the result."""
-        what = f"`can_use_tool` gave no answer: {type(error).__name__}: {shown_text(error)}"
+        what = f"`can_use_tool` gave no answer: {type(error).__name__}: {shown_text(error, self._mask)}"
         self._tell(f"the call of {asked.tool_name} is denied, for {what}")
         message = (
             "The call was not run: the program that should say yes or no failed. Try nothing else for it."

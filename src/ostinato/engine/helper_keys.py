@@ -48,6 +48,11 @@ class HelperKeys:
         self._asked_s = clock.monotonic_s()
         self._asking = anyio.Lock()
 
+    @property
+    def newest(self) -> str:
+        """The last key that the command gave."""
+        return self._key
+
     async def current(self) -> str:
         """The key to use now. The old one where there is no new one: a server that refuses it will say so."""
         if self._is_old:

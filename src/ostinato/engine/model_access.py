@@ -41,6 +41,10 @@ class ModelAccess(msgspec.Struct, frozen=True):
 
         return replace(chosen, model=KeyedModel(chosen.model, self.keys, self.first_key))
 
+    def newest_key(self) -> str:
+        """The last key that the command gave; "" without one."""
+        return "" if self.keys is None else self.keys.newest
+
     def key_source(self, provider: str) -> KeySource:
         """Where the key of this provider's models is from."""
         if self.keys is not None and provider == self.provider:

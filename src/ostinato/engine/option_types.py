@@ -57,9 +57,9 @@ def shown(value: object) -> str:
     return _within(repr, value)
 
 
-def shown_text(error: Exception) -> str:
-    """What an error of somebody else's code says."""
-    return _within(str, error)
+def shown_text(error: Exception, mask: Callable[[str], str]) -> str:
+    """What an error of somebody else's code says, without what nobody may read."""
+    return _within(lambda _error: mask(str(error)), error)
 
 
 def _within(said: Callable[[object], str], value: object) -> str:

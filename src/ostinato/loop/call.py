@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import msgspec
-from anyio import Event
 from msgspec.structs import replace
 
 from ostinato.codec import encode, sanitise
 from ostinato.errors import OstinatoError
 from ostinato.loop import results
 from ostinato.loop.cancellation import must_pass
+from ostinato.loop.described import Mask, described, masked_by_form
 from ostinato.loop.intent import IntendingWorkspace
 from ostinato.messages import Document, Image, ResultBlock, Text, ToolResult, ToolUse
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
@@ -25,6 +25,7 @@ from ostinato.tool import (
     EXCLUSIVE,
     Access,
     AskSideModel,
+    Ended,
     Tool,
     ToolContext,
     ToolOutcome,
@@ -61,23 +62,23 @@ def error_end(block: ToolUse, text: str, outcome: CallOutcome = "error") -> Call
     return CallEnd(ToolResult(block.id, results.cut_error(sanitise(text)), is_error=True), outcome)
 
 
-def prepare_call(block: ToolUse, context: ToolUseContext) -> Prepared | CallEnd:
+def prepare_call(block: ToolUse, context: ToolUseContext, mask: Mask = masked_by_form) -> Prepared | CallEnd:
     """Find the tool and check the input; never asks, never waits."""
     tool = find_tool(context.tools, block.name)
     if tool is None:
         return error_end(block, results.unknown_tool(block.name, tuple(t.name for t in context.tools)))
     if block.invalid_input is not None:
         return error_end(block, results.invalid_json(tool.name, block.invalid_input))
-    return _checked(tool, block, block.input, context)
+    return _checked(tool, block, block.input, context, mask)
 
 
 def _checked(
-    tool: Tool, block: ToolUse, raw_input: Mapping[str, Any], context: ToolUseContext
+    tool: Tool, block: ToolUse, raw_input: Mapping[str, Any], context: ToolUseContext, mask: Mask
 ) -> Prepared | CallEnd:
     try:
         checked = checked_input(tool, raw_input)
     except Exception as error:  # the tool's own validation failed to validate
-        checked = InvalidInput(described(error))
+        checked = InvalidInput(described(error, mask))
     if isinstance(checked, InvalidInput):
         hint = results.load_first(tool.name) if context.deferred.is_unknown(tool.name) else ""
         return error_end(block, results.invalid_input(checked.message) + hint)
@@ -99,7 +100,7 @@ def _is_read_only(tool: Tool, checked: Mapping[str, Any]) -> bool:
 
 
 async def permitted(
-    call: Prepared, permissions: Permissions, context: ToolUseContext
+    call: Prepared, permissions: Permissions, context: ToolUseContext, mask: Mask = masked_by_form
 ) -> tuple[Prepared, Allowed] | CallEnd:
     """Ask the gate; an input that it changed is checked again."""
     query = PermissionQuery(
@@ -112,12 +113,12 @@ async def permitted(
     except BaseException as error:
         if must_pass(error):
             raise
-        return error_end(call.block, f"the permission check failed: {described(error)}", "denied")
+        return error_end(call.block, f"the permission check failed: {described(error, mask)}", "denied")
     if isinstance(decision, Denied):
         return replace(error_end(call.block, decision.message, "denied"), denied=decision)
     if decision.updated_input is None:
         return replace(call, is_hidden=decision.is_hidden), decision
-    changed = _checked(call.tool, call.block, decision.updated_input, context)
+    changed = _checked(call.tool, call.block, decision.updated_input, context, mask)
     if isinstance(changed, CallEnd):
         return changed
     return replace(changed, is_hidden=decision.is_hidden), decision
@@ -129,7 +130,8 @@ async def run_call(
     progress: Callable[[str], None],
     record: Callable[[FileIntended], None],
     ask_side_model: AskSideModel | None = None,
-    cannot_be_stopped: Callable[[Event], None] = can_be_stopped,
+    cannot_be_stopped: Callable[[Ended], None] = can_be_stopped,
+    mask: Mask = masked_by_form,
 ) -> CallEnd:
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
     tool_context = ToolContext(
@@ -152,7 +154,7 @@ async def run_call(
     except BaseException as error:
         if must_pass(error):
             raise
-        return error_end(call.block, described(error))
+        return error_end(call.block, described(error, mask))
 
 
 def _mapped(call: Prepared, returned: object, cap: int | None) -> CallEnd:
@@ -210,16 +212,3 @@ def _bounded(text: str, limit: int) -> str:
     head = limit * 2 // 3
     tail = limit - head
     return f"{clean[:head]}\n… {len(clean) - limit} characters left out …\n{clean[-tail:]}"
-
-
-def described(error: BaseException) -> str:
-    """An error of foreign code in one line, without what has the form of a key: it is shown, stored, and read by the model. Raises
-    nothing.
-    """
-    from ostinato.secret_values import masked  # ruff: ignore[import-outside-top-level] - only failures say something
-
-    try:
-        text = masked(str(error).strip(), ())
-    except Exception:  # an error that cannot say what it is
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

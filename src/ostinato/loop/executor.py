@@ -30,7 +30,7 @@ from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage
 from ostinato.ports import DecisionReason
 from ostinato.records import FileIntended, PermissionDecided, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig, ToolUseContext
-from ostinato.tool import EXCLUSIVE, NO_ACCESS, InterruptBehaviour
+from ostinato.tool import EXCLUSIVE, NO_ACCESS, Ended, InterruptBehaviour
 from ostinato.tool_hooks import ToolRan
 
 CallPhase = Literal["queued", "executing", "completed"]
@@ -60,7 +60,7 @@ class _Entry(msgspec.Struct):
     task: TurnTask | None = None
     late_after_s: float | None = None
     """The time that it was given, once that is over."""
-    work_ended: anyio.Event | None = None
+    work_ended: Ended | None = None
     """Of work that goes on whatever becomes of the call; it is set once that has ended."""
     given_up: anyio.Event | None = None
     """Set when a call that was given up has ended after all."""
@@ -75,7 +75,7 @@ class _Entry(msgspec.Struct):
         """Whether its work cannot be stopped, and is not over."""
         return self.work_ended is not None and not self.work_ended.is_set()
 
-    def cannot_be_stopped(self, ended: anyio.Event) -> None:
+    def cannot_be_stopped(self, ended: Ended) -> None:
         self.work_ended = ended
 
     @property
@@ -114,7 +114,7 @@ class StreamingToolExecutor:
         del message
         if self._context.abort.reason is not None:
             return
-        prepared = prepare_call(block, self._context)
+        prepared = prepare_call(block, self._context, self._deps.mask)
         access = prepared.access if isinstance(prepared, Prepared) else NO_ACCESS
         entry = _Entry(block, Touched(EXCLUSIVE if self._config.sequential_tools else access))
         self._entries.append(entry)
@@ -139,7 +139,7 @@ class StreamingToolExecutor:
                 entry.given_up.set()
 
     async def _run(self, entry: _Entry, prepared: Prepared) -> None:
-        answer = await permitted(prepared, self._deps.permissions, self._context)
+        answer = await permitted(prepared, self._deps.permissions, self._context, self._deps.mask)
         if entry.is_over:  # the abort and the answer came in the same moment
             return
         if isinstance(answer, CallEnd):
@@ -167,6 +167,7 @@ class StreamingToolExecutor:
             partial(self._intended, entry),
             self._ask_side_model,
             entry.cannot_be_stopped,
+            self._deps.mask,
         )
         self._finish(entry, end)
 
@@ -220,7 +221,7 @@ class StreamingToolExecutor:
             self._hold_back(entry, entry.given_up)
             self._tasks.give_up(entry.task)
 
-    def _hold_back(self, entry: _Entry, ended: anyio.Event) -> None:
+    def _hold_back(self, entry: _Entry, ended: Ended) -> None:
         """Its result is there and its work goes on: what conflicts with what it may yet change waits for it a while."""
         if entry.started_s is not None and not entry.is_read_only:
             self._deps.still_running.add(entry.touched, ended, self._deps.clock.monotonic_s())

@@ -9,6 +9,7 @@ import msgspec
 
 from ostinato.loop.access import Touched
 from ostinato.ports import Clock
+from ostinato.tool import Ended
 
 HOLD_S: Final = 30.0
 """Counted from the result. Most of such work ends soon after its time; what hangs for ever must not hold a query for ever."""
@@ -16,7 +17,7 @@ HOLD_S: Final = 30.0
 
 class _Work(msgspec.Struct, eq=False):
     touched: Touched
-    ended: anyio.Event
+    ended: Ended
     until_s: float
 
 
@@ -26,7 +27,7 @@ class StillRunning:
     def __init__(self) -> None:
         self._works: list[_Work] = []
 
-    def add(self, touched: Touched, ended: anyio.Event, now_s: float) -> None:
+    def add(self, touched: Touched, ended: Ended, now_s: float) -> None:
         """`ended` is set in the event loop once the work is over."""
         self._works.append(_Work(touched, ended, now_s + HOLD_S))
 

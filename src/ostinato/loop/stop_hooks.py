@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from ostinato.loop.call import described
+from ostinato.loop.described import Mask, described, masked_by_form
 from ostinato.loop.hook_answers import HookAnswer, Raised, Said, answers_within, hook_name
 from ostinato.ports import Clock
 from ostinato.stop_hooks import (
@@ -41,14 +41,19 @@ class _Trouble(msgspec.Struct, frozen=True):
 
 
 async def ask_stop_hooks(
-    hooks: Sequence[StopHook], stopping: Stopping, clock: Clock, timeout_s: float
+    hooks: Sequence[StopHook],
+    stopping: Stopping,
+    clock: Clock,
+    timeout_s: float,
+    *,
+    mask: Mask = masked_by_form,
 ) -> HooksSaid:
     """Raises nothing but a real cancellation."""
     if not hooks:
         return NOTHING_SAID
     asked = [partial(hook, stopping) for hook in hooks]
     answers = await answers_within(asked, clock, timeout_s)
-    said = [_checked(hook, answer, timeout_s) for hook, answer in zip(hooks, answers, strict=True)]
+    said = [_checked(hook, answer, timeout_s, mask) for hook, answer in zip(hooks, answers, strict=True)]
     return HooksSaid(
         tuple(one for one in said if isinstance(one, BlockStop)),
         tuple(one for one in said if isinstance(one, PreventStop)),
@@ -62,13 +67,13 @@ async def tell_failure_hooks(hooks: StopFailureHooks, failed: StopFailed, clock:
         await answers_within([partial(hook, failed) for hook in hooks], clock, FAILURE_HOOKS_TIMEOUT_S)
 
 
-def _checked(hook: StopHook, answer: HookAnswer, timeout_s: float) -> StopDecision | _Trouble:
+def _checked(hook: StopHook, answer: HookAnswer, timeout_s: float, mask: Mask) -> StopDecision | _Trouble:
     name = hook_name(hook)
     match answer:
         case None:
             return _Trouble(f"the stop hook `{name}` gave no answer within {timeout_s:g} s")
         case Raised(error):
-            return _Trouble(f"the stop hook `{name}` failed: {described(error)}")
+            return _Trouble(f"the stop hook `{name}` failed: {described(error, mask)}")
         case Said(None):
             return AllowStop()
         case Said(BlockStop(message)) if not str(message).strip():

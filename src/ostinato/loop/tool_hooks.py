@@ -7,7 +7,7 @@ import msgspec
 
 from ostinato.codec import sanitise
 from ostinato.loop import results
-from ostinato.loop.call import described
+from ostinato.loop.described import Mask, described, masked_by_form
 from ostinato.loop.hook_answers import HookAnswer, Raised, Said, answers_within, hook_name
 from ostinato.messages import Message, Reminder, attachment_message, notice_message
 from ostinato.ports import Clock, Ids
@@ -27,7 +27,13 @@ NOTHING_SAID = ToolHooksSaid()
 
 
 async def ask_tool_hooks(
-    hooks: Sequence[AfterTool], calls: Sequence[ToolRan], clock: Clock, ids: Ids, *, timeout_s: float
+    hooks: Sequence[AfterTool],
+    calls: Sequence[ToolRan],
+    clock: Clock,
+    ids: Ids,
+    *,
+    timeout_s: float,
+    mask: Mask = masked_by_form,
 ) -> ToolHooksSaid:
     """Raises nothing but a real cancellation."""
     pairs = [(hook, ran) for ran in calls for hook in hooks]
@@ -46,17 +52,17 @@ async def ask_tool_hooks(
                 note = results.cut_error(sanitise(f"After {ran.call.name}: {text}"))
                 added.append(attachment_message(ids.uuid(), Reminder(NOTE_SOURCE, note, ran.call.id)))
             case _:
-                trouble = f"the tool hook `{hook_name(hook)}` {_trouble(answer, timeout_s)}"
+                trouble = f"the tool hook `{hook_name(hook)}` {_trouble(answer, timeout_s, mask)}"
                 added.append(notice_message(ids.uuid(), "tool_hook_error", trouble, level="warning"))
     return ToolHooksSaid(tuple(added), tuple(stops))
 
 
-def _trouble(answer: HookAnswer, timeout_s: float) -> str:
+def _trouble(answer: HookAnswer, timeout_s: float, mask: Mask) -> str:
     match answer:
         case None:
             return f"gave no answer within {timeout_s:g} s"
         case Raised(error):
-            return f"failed: {described(error)}"
+            return f"failed: {described(error, mask)}"
         case Said(NoteForModel()):
             return "gave an empty note"
         case Said(value):

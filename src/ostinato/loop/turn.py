@@ -10,8 +10,8 @@ from ostinato.errors import ModelError
 from ostinato.events import Denial, SystemEvent, Terminal, TerminalReason
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.attempt import AttemptEnd, Attempts, Broke, Finished, Interrupted, Unaffordable
-from ostinato.loop.blocking import at_hard_limit
 from ostinato.loop.beside import Beside
+from ostinato.loop.blocking import at_hard_limit
 from ostinato.loop.cache_notice import tell_cache_break
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.executor import StreamingToolExecutor, run_tools
@@ -194,7 +194,9 @@ async def _hooks_said(
         return NOTHING_SAID
     timeout_s = params.config.tool_hook_timeout_s
     ask = partial(ask_tool_hooks, deps.after_tool, executor.calls_that_ran(), deps.clock, deps.ids)
-    return await unless_aborted(abort, lambda: ask(timeout_s=timeout_s), otherwise=NOTHING_SAID)
+    return await unless_aborted(
+        abort, lambda: ask(timeout_s=timeout_s, mask=deps.mask), otherwise=NOTHING_SAID
+    )
 
 
 def _cut_calls(reply: Reply, end: Finished) -> Truncated | None:

@@ -57,7 +57,9 @@ async def _asked(state: State, outcome: Answered, params: QueryParams, deps: Dep
     )
     return await unless_aborted(
         state.tool_use_context.abort,
-        lambda: ask_stop_hooks(deps.stop_hooks, stopping, deps.clock, params.config.stop_hook_timeout_s),
+        lambda: ask_stop_hooks(
+            deps.stop_hooks, stopping, deps.clock, params.config.stop_hook_timeout_s, mask=deps.mask
+        ),
         otherwise=NOTHING_SAID,
     )
 
