@@ -81,8 +81,9 @@ class Server:
     """Its model looks at one part after another. `takes`: whether a request of that many tokens is taken."""
 
     def __init__(self, vendor: str, takes: Callable[[int], bool]) -> None:
-        self.wire, self._status, self._words = WORDS[vendor]
+        self.wire, self._status, words = WORDS[vendor]
         self._takes = takes
+        self.words: Callable[[int], Mapping[str, object]] = words
         self.looked = 0
         self.refused: list[int] = []
         self.server = StrictServer(script=self._turn)
@@ -92,7 +93,7 @@ class Server:
         tokens = size // 3
         if not self._takes(tokens):
             self.refused.append(size)
-            return HttpError(self._status, self._words(tokens))
+            return HttpError(self._status, self.words(tokens))
         usage = Usage(tokens, 20)
         if "<analysis>" in str(request):
             account = "<summary>Parts were looked at, one after the other; more are to come.</summary>"
@@ -166,3 +167,12 @@ async def test_a_refusal_is_answered_by_a_summary_that_the_model_can_still_write
     after = next(body for body in bodies[refused + 1 :] if "<analysis>" not in body)
     assert "Parts were looked at" in after
     assert len(after) < len(bodies[refused]) / 2
+
+
+async def test_a_refusal_counts_for_more_than_our_own_count(tmp_path: Path):
+    """By the server's count the window is full; by ours it is hardly used, and there is nothing to learn of its size."""
+    server = Server("Anthropic", lambda tokens: tokens <= LIMIT)
+    server.words = lambda _: anthropic("prompt is too long: 210000 tokens > 200000 maximum")
+    end = terminal(await played(tmp_path, server, collapse=False))
+    assert end.reason == "completed"
+    assert len(server.refused) == 1
