@@ -62,23 +62,25 @@ def test_patterns(pattern: str, path: str, fits: bool):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "folder", "name_glob"),
+    ("pattern", "folder", "name_globs"),
     [
-        ("src/lib/**/*.py", "src/lib", "*.py"),
-        ("src/a.py", "src", "a.py"),
-        ("/etc/*.conf", "/etc", "*.conf"),
-        ("/*.conf", "/", "*.conf"),
-        ("../x/*.py", "../x", "*.py"),
-        ("{a,b}/*.py", "", "*.py"),
-        ("{a/*.py,b/*.ts}", "", None),
-        ("src/**", "src", None),
-        ("!*.md", "", None),
-        ("include:x", "", None),
+        ("src/lib/**/*.py", "src/lib", ("*.py",)),
+        ("src/a.py", "src", ("a.py",)),
+        ("/etc/*.conf", "/etc", ("*.conf",)),
+        ("/*.conf", "/", ("*.conf",)),
+        ("../x/*.py", "../x", ("*.py",)),
+        ("{a,b}/*.py", "", ("*.py",)),
+        ("{a/*.py,b/*.ts}", "", ()),
+        ("src/**", "src", ()),
+        ("!*.md", "", ()),
+        ("include:x", "", ("include*x",)),
+        ("*.{ts,t{s,}x}", "", ("*.ts", "*.tsx", "*.tx")),
+        ("a?[bc].py{,i}", "", ("a*.py", "a*.pyi")),
     ],
 )
-def test_where_to_search_and_for_which_names(pattern: str, folder: str, name_glob: str | None):
+def test_where_to_search_and_for_which_names(pattern: str, folder: str, name_globs: tuple[str, ...]):
     parsed = parse_pattern(pattern)
-    assert (parsed.folder, parsed.name_glob) == (folder, name_glob)
+    assert (parsed.folder, parsed.name_globs) == (folder, name_globs)
 
 
 @pytest.mark.parametrize("pattern", ["[", "{a", "a}", "[z-a]", "x/[!"])

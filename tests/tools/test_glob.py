@@ -9,6 +9,7 @@ from tests.tools.tool_folder import ToolFolder
 from ostinato.processes import ProcessResult
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.tool import Access
+from ostinato.tools.file_pattern import parse_pattern
 
 pytestmark = pytest.mark.process
 
@@ -96,6 +97,36 @@ async def test_of_many_the_newest_are_shown_and_equal_ones_by_name(folder: ToolF
     *shown, _ = (await folder.text("Glob", pattern="*.py")).split("\n")
     by_age = sorted(range(130), key=lambda i: (-(i % 3), i))
     assert shown == [f"{i:03d}.py" for i in by_age[:100]]
+
+
+NAMES = ["a.ts", "a.tsx", "b.ts", "ab.ts", "ä.ts", "*.ts", "].ts", "a,b.ts", "{a}.ts", "a:b.ts", "!a.ts", "a"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*.ts{x,}",
+        "*.{ts,}",
+        "?.ts",
+        "[!a].ts",
+        "[]a]*",
+        "\\*.ts",
+        "{,a}b.ts",
+        "a?b.ts",
+        "{a,{b,\\!a}}.ts",
+        "a:*",
+        "\\{a*",
+    ],
+)
+@pytest.mark.parametrize("tool", ["Glob", "Grep"])
+async def test_ripgrep_is_asked_for_no_less_than_what_fits(folder: ToolFolder, tool: str, pattern: str):
+    for name in NAMES:
+        os.utime(folder.put(f"s/{name}", "x"), (1, 1))
+    given = {"pattern": f"s/{pattern}"} if tool == "Glob" else {"pattern": "x", "glob": f"s/{pattern}"}
+    parsed = parse_pattern(pattern)
+    fitting = sorted(f"s/{name}" for name in NAMES if parsed.matches(name))
+    assert fitting
+    assert await folder.text(tool, **given) == "\n".join(fitting)
 
 
 def playing(tmp_path: Path, result: ProcessResult) -> ToolFolder:

@@ -11,6 +11,10 @@ from typing import Final
 import msgspec
 
 SPECIAL: Final = frozenset("*?[{\\")
+UNLIKE: Final = frozenset("?[]{},\\:!^")
+"""What is, or in some place would be, something else to ripgrep."""
+
+MAX_NAME_GLOBS: Final = 64
 MAX_ALTERNATIVES: Final = 256
 """What the braces of one pattern may multiply to."""
 
@@ -18,13 +22,13 @@ MAX_ALTERNATIVES: Final = 256
 class FilePattern(msgspec.Struct, frozen=True):
     """`folder` is where to search (may be empty, `..` or absolute); `regex` matches paths relative to it.
 
-    `name_glob` restricts names in ripgrep's own syntax, so that it searches little more than needed; None if the
-    pattern gives no such restriction.
+    `name_globs` restrict names in ripgrep's own syntax, so that it searches little more than needed: whatever fits the pattern fits
+    one of them. There are none where the pattern gives no such restriction.
     """
 
     folder: str
     regex: re.Pattern[str]
-    name_glob: str | None
+    name_globs: tuple[str, ...]
     is_negated: bool = False
 
     def matches(self, path: str, *, start: int = 0) -> bool:
@@ -41,9 +45,9 @@ def parse_pattern(pattern: str) -> FilePattern:
     if rest.endswith("/"):
         rest += "**"
     if "/" not in rest:
-        return FilePattern("", _compiled(f"**/{rest}"), None if is_negated else _name_glob(rest), is_negated)
+        return FilePattern("", _compiled(f"**/{rest}"), () if is_negated else _name_globs(rest), is_negated)
     if is_negated:
-        return FilePattern("", _compiled(rest.lstrip("/")), None, is_negated=True)
+        return FilePattern("", _compiled(rest.lstrip("/")), (), is_negated=True)
     return _anchored(split_outside_braces(rest, "/"))
 
 
@@ -55,12 +59,24 @@ def _anchored(components: list[str]) -> FilePattern:
     if plain and components[:plain] == [""]:
         folder = "/"
     rest = components[plain:]
-    return FilePattern(folder, _compiled("/".join(rest)), _name_glob(rest[-1]))
+    return FilePattern(folder, _compiled("/".join(rest)), _name_globs(rest[-1]))
 
 
-def _name_glob(name: str) -> str | None:
-    """The last component, if it says something about a file's own name; a colon has a meaning of its own for ripgrep."""
-    return None if "**" in name or "/" in name or ":" in name else name
+def _name_globs(name: str) -> tuple[str, ...]:
+    """For the last component, if it says something about a file's own name.
+
+    Only `*` and plain letters mean the same to ripgrep as here: to it `?` is one byte, and `{a,}` is `a` alone.
+    """
+    if "/" in name:
+        return ()
+    globs = {re.sub(r"\*+", "*", "".join(_wider(one))) for one in _without_braces(name)} - {""}
+    return () if "*" in globs or len(globs) > MAX_NAME_GLOBS else tuple(sorted(globs))
+
+
+def _wider(name: str) -> Iterator[str]:
+    for place, _ in _plain_characters(name):
+        piece = name[place : _next_place(name, place)]
+        yield piece if len(piece) == 1 and piece not in UNLIKE else "*"
 
 
 def split_outside_braces(text: str, separator: str) -> list[str]:

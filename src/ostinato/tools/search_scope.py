@@ -31,9 +31,9 @@ class SearchScope(msgspec.Struct, frozen=True):
 
     def type_arguments(self) -> tuple[str, ...]:
         """Restrict ripgrep to names that can fit, without overruling ignore files."""
-        if self.pattern is None or self.pattern.name_glob is None:
+        if self.pattern is None or not self.pattern.name_globs:
             return ()
-        return (f"--type-add=wanted:{self.pattern.name_glob}", "--type=wanted")
+        return (*(f"--type-add=wanted:{glob}" for glob in self.pattern.name_globs), "--type=wanted")
 
 
 class NoScope(msgspec.Struct, frozen=True):
