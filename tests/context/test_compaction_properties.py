@@ -364,7 +364,11 @@ async def test_a_conversation_that_was_resumed_or_forked_is_shortened_like_the_o
     for number, kind in enumerate(plan):
         path = f"{kind if kind == 'again' else number}.py"
         name = "Bash" if kind == "bash" else "Read"
-        of = of.extend(round_of(f"c{number}", prose(900 * (1 + number % 5), f"{kind} {number % 7}"), name, file_path=path))
+        of = of.extend(
+            round_of(
+                f"c{number}", prose(900 * (1 + number % 5), f"{kind} {number % 7}"), name, file_path=path
+            )
+        )
         used = 4_000 + int(0.7 * tokens(of))
         resumed = History.fold(of.log())
         _, there = await Stages()(resumed, window, used)
