@@ -115,8 +115,7 @@ def terminate(terminal: PseudoTerminal) -> None:
     assert "--resume" in terminal.text
 
 
-@pytest.mark.parametrize("end", [hang_up, terminate])
-@pytest.mark.parametrize("is_working", [False, True])
+@pytest.mark.parametrize(("end", "is_working"), [(hang_up, True), (terminate, False)])
 def test_a_draft_outlives_a_signal_and_a_terminal_that_goes_away(
     desk: Desk, end: Callable[[PseudoTerminal], None], is_working: bool
 ):
@@ -128,17 +127,32 @@ def test_a_draft_outlives_a_signal_and_a_terminal_that_goes_away(
         terminal.until(lambda: terminal.screen.cursor_line == "> half a thought")
         end(terminal)
     waits_and_is_not_sent(desk, "half a thought")
-    if is_working:
-        with PseudoTerminal(desk, "--continue") as terminal:  # it was dropped there
-            terminal.prompted()
-            assert "waiting" not in terminal.text
-    else:
-        assert (
-            desk.run("--continue", "-p", "x").code == USAGE
-        )  # a session in which nothing was said, nor waits
+    if not is_working:  # a session in which nothing was said, and nothing waits any more
+        assert desk.run("--continue", "-p", "x").code == USAGE
 
 
-def test_what_was_taken_back_to_be_edited_outlives_a_kill_until_something_is_sent_instead(desk: Desk):
+def test_a_terminal_that_can_only_print_keeps_what_waits_until_something_is_sent(desk: Desk):
+    with StrictServer(Reply(say("answer"))) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, term="dumb") as terminal:
+            terminal.sees(">")
+            terminal.type("half\\\n")
+            terminal.sees("half")
+            terminal.process.terminate()
+            assert terminal.ended() == TERMINATED
+            assert "not sent: half" in terminal.text
+        for typed in (CTRL_D, "go\n" + CTRL_D):
+            with PseudoTerminal(desk, "--continue", term="dumb") as terminal:
+                terminal.sees("not sent: half")
+                terminal.type(typed)
+                assert terminal.ended() == 0
+        with PseudoTerminal(desk, "--continue", term="dumb") as terminal:
+            terminal.sees("answer")
+            terminal.sees("\n>")
+            assert "half" not in terminal.text
+
+
+def test_what_was_taken_back_to_be_edited_outlives_a_kill_until_it_is_dropped(desk: Desk):
     with conversation(desk, stuck()) as (terminal, _):
         terminal.type("one" + ENTER)
         terminal.sees("a long")
@@ -147,9 +161,8 @@ def test_what_was_taken_back_to_be_edited_outlives_a_kill_until_something_is_sen
         terminal.type(UP)
         terminal.until(lambda: terminal.screen.cursor_line == "> two")
     waits_and_is_not_sent(desk, "two")
-    with conversation(desk, Reply(say("answer")), flags=("--continue",)) as (terminal, _):
-        terminal.type("else" + ENTER)
-        terminal.sees("answer")
+    with conversation(desk, flags=("--continue",)) as (terminal, _):  # it was dropped there
+        assert "waiting" not in terminal.text
 
 
 def test_what_waited_in_a_session_comes_back_with_resume_too_and_is_not_sent(desk: Desk):

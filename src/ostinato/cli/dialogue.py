@@ -75,8 +75,10 @@ class Dialogue:
         """
         waiting = [prompt.text for prompt in self._engine.queue.pending()]
         typed = [text for text in (*self._inbox, self._line.draft) if isinstance(text, str) and text.strip()]
+        lent = self._work.hand_over()
+        was_in_draft = () if self._line.leaves_typed else lent  # else it was only shown
         if self._work.keep(typed):
-            self._work.settle((*self._sent, *self._work.hand_over()))
+            self._work.settle((*self._sent, *was_in_draft))
         unsent = [*waiting, *typed, *self._work.left]
         self.has_kept = bool(unsent)
         with contextlib.suppress(OutputClosed):

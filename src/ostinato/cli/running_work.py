@@ -100,7 +100,8 @@ class RunningWork:
         earlier = self._borrowed(engine.queue.left_earlier())
         if earlier:
             self._left += earlier
-            line.print_above(self._transcript.note(_left_waiting(len(earlier))))
+            told = _left_waiting(len(earlier), is_put_there=not line.leaves_typed)
+            line.print_above(self._transcript.note(told))
 
     def _borrowed(self, waiting: Sequence[QueuedPrompt]) -> list[QueuedPrompt]:
         """Out of the queue, and still in the session's file until something else is sent or they are dropped."""
@@ -238,7 +239,9 @@ class RunningWork:
         return [*unfinished, "", *queued, self._paint(DIM, cut_to(status, width))]
 
 
-def _left_waiting(count: int) -> str:
+def _left_waiting(count: int, *, is_put_there: bool) -> str:
     told = "1 prompt was" if count == 1 else f"{count} prompts were"
+    if not is_put_there:
+        return f"note: {told} waiting when this session ended and not sent:\n"
     how = "it is in the prompt now" if count == 1 else "they come into the prompt one by one"
     return f"note: {told} waiting when this session ended and not sent; {how}, Enter sends, Ctrl-C drops\n"
