@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "ostinato"
 HOST_ONLY = frozenset({"trio"})
 """Imported where it is the running event loop, so that it is there already."""
 
-DISTRIBUTIONS = {"markdown_it": "markdown_it_py"}
+DISTRIBUTIONS = {"PIL": "pillow", "markdown_it": "markdown_it_py"}
 """Imported under another name than they are installed by."""
 
 

@@ -66,10 +66,7 @@ class SideCall:
         """`input_tokens` estimates the request, for the budget and for what the window has room for."""
         windows, failures, changed = self._deps.fallbacks.windows, 0, ChangedRequests()
         request = fitting(request, input_tokens(), windows.believed(self._model).context_window)
-        while True:
-            end = await self._once(request, input_tokens)
-            if not isinstance(end, ModelError):
-                return end
+        while isinstance(end := await self._once(request, input_tokens), ModelError):
             windows.learn(end, self._model, input_tokens)
             again = changed.after(end, request, knows_key=self._refresh_auth is not None)
             if again is None:
@@ -80,8 +77,9 @@ class SideCall:
             if self._abort.reason is not None:
                 return None
             if again is None:
-                return end
+                break
             request = again
+        return end
 
     async def _has_new_key(self) -> bool:
         refresh = self._refresh_auth

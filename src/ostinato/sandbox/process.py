@@ -105,21 +105,31 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     run = _Run(child.process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
 
     def offer() -> BackgroundFacts | None:
-        if take_over is None:
-            return None
-        return take_over(replace(child, pipes=run.open_pipes), output.handed_on, started_s)
+        return take_over and take_over(replace(child, pipes=run.open_pipes), output.handed_on, started_s)
 
     end = await _to_its_end(run, output, spill, offer, until_s=started_s + timeout_s)
+    code = child.process.returncode if end == "exited" else None
+    result = _seen(output, stderr, spill, exit_code=code, duration_s=time.monotonic() - started_s)
+    return replace(result, timed_out=end == "killed", moved=end if isinstance(end, BackgroundFacts) else None)
+
+
+def _seen(
+    output: OutputWindow,
+    stderr: OutputWindow,
+    spill: SpillFile | None,
+    *,
+    exit_code: int | None,
+    duration_s: float,
+) -> ProcessResult:
     return ProcessResult(
-        exit_code=child.process.returncode if end == "exited" else None,
+        exit_code=exit_code,
         output=output.text(),
         stderr=stderr.text(),
         total_bytes=output.total_bytes + stderr.total_bytes,
         spill_path=spill.path if spill is not None else None,
-        timed_out=end == "killed",
-        duration_s=time.monotonic() - started_s,
+        timed_out=False,
+        duration_s=duration_s,
         spilled_bytes=0 if spill is None else spill.kept_bytes,
-        moved=end if isinstance(end, BackgroundFacts) else None,
     )
 
 
