@@ -156,7 +156,7 @@ def _begun(start: BlockStart) -> AssistantBlock:
             return ToolUse(start.tool_use_id, start.name, {})
         case "thinking" | "redacted_thinking":
             return Thinking("")
-        case "text":
+        case "text" | "server_block":  # no scenario has the latter
             return Text("")
 
 
