@@ -118,3 +118,19 @@ async def test_what_was_said_before_without_being_written_is_not_forgotten(place
         async for _ in engine.submit_message("look"):
             pass
         assert "before" in prompts(engine.history)
+
+
+async def test_any_summary_that_memory_has_forgotten_the_inside_of_is_taken_back_whole(
+    place: Path, tmp_path: Path
+):
+    """The newest too, whose record memory does hold; and one after the other."""
+    async with open_engine(options(place, model(), home=tmp_path, tool=looking_tool(80))) as engine:
+        async for _ in engine.submit_message("look", uuid="22222222-2222-4222-8222-222222222222"):
+            pass
+        made = [one.edit_id for one in (await engine.whole_history()).log() if isinstance(one, Boundary)]
+        assert len(made) > 1
+        for edit in reversed(made):
+            async for _ in engine.submit_message(f"/context undo {edit}"):
+                pass
+            assert engine.history.view() == session_in(tmp_path).view()
+        assert "22222222-2222-4222-8222-222222222222" in [one.uuid for one in engine.history.view()]

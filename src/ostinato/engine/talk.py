@@ -100,14 +100,19 @@ class Talk:
 
     async def whole(self) -> History:
         """Everything that was said, what memory has forgotten included. Raises JournalError if the file cannot be read."""
-        path, so_far = self.parts.place.journal.path, self.so_far()
-        has_hidden = any(isinstance(record, Boundary) for record in so_far.log())
-        if path is None or not has_hidden or not self.parts.deps.forgets_hidden:
-            return so_far
+        path = self.parts.place.journal.path
+        if path is None or not self._has_forgotten():
+            return self.so_far()
         from ostinato.journal.read import read_session  # ruff: ignore[import-outside-top-level] - few conversations are asked for all of it
 
         scan = await to_thread.run_sync(read_session, path)
         return History.fold(scan.records)
+
+    def _has_forgotten(self) -> bool:
+        """Whether the session's file may hold more than memory does."""
+        return self.parts.deps.forgets_hidden and any(
+            isinstance(record, Boundary) for record in self.so_far().log()
+        )
 
     def spend(self, model: str, usage: Usage) -> None:
         self.spent.add(model, usage)
@@ -116,9 +121,12 @@ class Talk:
 
     async def edit(self, edit: AnyEdit) -> None:
         """Between queries: write it, and from here on the history is the edited one. Raises JournalError."""
-        is_forgotten = isinstance(edit, Undo) and not self.history.can_undo(edit.target)
         self.parts.place.journal.write(edit)
-        self.history = await self.whole() if is_forgotten else self.history.append(edit)
+        if isinstance(edit, Undo) and self._has_forgotten():
+            # even where memory holds the target: what that hid, or what a later edit hid with it, it does not
+            self.history = await self.whole()
+        else:
+            self.history = self.history.append(edit)
 
     def so_far(self) -> History:
         """The history with what the running query has written until now."""
