@@ -3,6 +3,7 @@
 Paths are taken as resolved: a link put on the way since is refused, not followed.
 """
 
+import contextlib
 import errno
 import os
 from pathlib import Path
@@ -101,9 +102,24 @@ def _write_in_place(place: Place, data: bytes, expected: Expected | None) -> Non
     try:
         if expected is not None and not expected.is_in(descriptor):
             raise stale(place.path)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        write_all(descriptor, data)
-        os.ftruncate(descriptor, len(data))
-        os.fsync(descriptor)
+        before = None if expected is None else expected.data or read_open_file(descriptor, 0, None)
+        try:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            write_all(descriptor, data)
+            os.ftruncate(descriptor, len(data))
+            os.fsync(descriptor)
+        except OSError:
+            if before is not None:
+                _put_back(descriptor, before)
+            raise
     finally:
         os.close(descriptor)
+
+
+def _put_back(descriptor: int, before: bytes) -> None:
+    """A full disk, or a limit of size, ended the writing: the room that the old content had is still there."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, len(before))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        write_all(descriptor, before)
+        os.fsync(descriptor)
