@@ -27,6 +27,7 @@ from ostinato.normalise.token_estimate import (
     IMAGE_TOKENS,
     MOST_BYTES_A_TOKEN,
     blocks_tokens,
+    counted_tokens,
     request_tokens,
 )
 from ostinato.ports import ModelRequest, QuerySource, QueryTracking
@@ -231,3 +232,33 @@ def test_without_an_edit_the_count_of_the_provider_stands():
     assert history.last_response is not None
     newer = blocks_tokens((Text("go"),))
     assert estimate(history) == history.last_response.usage.context_tokens + newer
+
+
+def said_to_have(tokens: int, *, answers: int = 5) -> History:
+    history = talk(PROSE, PROSE)
+    usage = Usage(tokens, answers)
+    return history.append(ResponseEnded("s0", SCRIPTED_FACTS.id, usage, "end_turn"))
+
+
+@pytest.mark.parametrize("tokens", [1, 2, len(PROSE) // MOST_BYTES_A_TOKEN])
+def test_a_count_below_what_the_text_has_at_the_least_is_not_believed(tokens: int):
+    """Servers that count only what was new to their cache, or nothing."""
+    history = said_to_have(tokens)
+    assert estimate(history) >= truth(history)
+    assert counted_tokens(request_of(history), history) == 0
+    for edit in (
+        Fold("e", "p0", "u0", meta_prompt("m", "seen", origin="summary")),
+        ReplaceResult("e", "t0", "left out"),
+    ):
+        assert estimate(history.append(edit)) >= truth(history.append(edit)) > 0
+
+
+def test_a_count_that_the_model_could_not_have_taken_is_not_believed():
+    """Servers that add up all requests so far."""
+    history = said_to_have(900_000)
+    request = request_of(asking(history))
+    within = request_tokens(request, asking(history), window_tokens=200_000)
+    assert truth(history) <= within < 200_000
+    assert request_tokens(request, asking(history), window_tokens=1_000_000) > 900_000
+    assert counted_tokens(request, history, 200_000) == 0
+    assert counted_tokens(request, history, 1_000_000) == 900_005

@@ -95,7 +95,7 @@ def context_report(
         model=model.id,
         window_tokens=model.context_window,
         used_tokens=used_tokens,
-        counted_tokens=min(used_tokens, counted_tokens(state.messages)),
+        counted_tokens=min(used_tokens, counted_tokens(request, state.messages, model.context_window)),
         reserved_for_reply_tokens=reserved_output_tokens(model),
         compacts_at_tokens=auto_compact_tokens(model) if auto_compact else None,
         parts=_scaled(_parts(view, request, user_context), used_tokens),

@@ -68,7 +68,13 @@ class RequestBuilder:
     def tokens(self, state: State) -> int:
         """Input tokens of the request of this state. Raises IllegalHistory in strict mode."""
         request = self.build(state)
-        return request_tokens(request, state.messages, self._sizes, new_tools_tokens=self._new_tools_tokens())
+        return request_tokens(
+            request,
+            state.messages,
+            self._sizes,
+            new_tools_tokens=self._new_tools_tokens(),
+            window_tokens=state.tool_use_context.model.context_window,
+        )
 
     def _new_tools_tokens(self) -> int:
         """Of tools that the request which was counted last did not have yet."""

@@ -1,10 +1,11 @@
 """How many tokens a request has before a provider counted it: on the high side, for Latin text, code, CJK and base64 alike.
 
 What was counted already (the usage of the last response) is taken as it is; only what is newer is estimated. Of what an edit has
-taken out since, only what it had at the least is taken off.
+taken out since, only what it had at the least is taken off. A count that cannot be true is not believed: some servers count what
+was new to their cache alone, some add up every request so far.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, assert_never
 
 from ostinato.codec import encode
@@ -59,50 +60,90 @@ def _data_tokens(data: bytes) -> int:
     return max(text_tokens(len(data)), tokens_by_kind(data))
 
 
-class MessageSizes:
-    """The sizes of one request's messages, for the next one: what both begin with is not looked at again."""
+class _Sums:
+    """A sum over messages, for the next ones: what both begin with is not looked at again."""
 
-    def __init__(self) -> None:
+    def __init__(self, size_of: Callable[[RequestMessage], int]) -> None:
+        self._size_of = size_of
         self._messages: Sequence[RequestMessage] = []
         self._totals: list[int] = []
 
-    def total(self, messages: Sequence[RequestMessage]) -> int:
-        """Tokens of all of them."""
+    def of(self, messages: Sequence[RequestMessage]) -> int:
         totals, known = self._totals, len(self._messages)
         if messages[:known] != self._messages:  # as a rule it has only grown
             known = shared_beginning(self._messages, messages)
         del totals[known:]
         for message in messages[known:]:
-            totals.append((totals[-1] if totals else 0) + blocks_tokens(message.content))
+            totals.append((totals[-1] if totals else 0) + self._size_of(message))
         self._messages = messages
         return totals[-1] if totals else 0
 
 
+class MessageSizes:
+    """The sizes of one request's messages, kept for the next one."""
+
+    def __init__(self) -> None:
+        self._totals = _Sums(lambda message: blocks_tokens(message.content))
+        self._leasts = _Sums(lambda message: sum(map(_least_tokens, message.content)))
+
+    def total(self, messages: Sequence[RequestMessage]) -> int:
+        """Tokens of all of them."""
+        return self._totals.of(messages)
+
+    def least(self, messages: Sequence[RequestMessage]) -> int:
+        """Fewer than so many they cannot have."""
+        return self._leasts.of(messages)
+
+
 def request_tokens(
-    request: ModelRequest, history: History, sizes: MessageSizes | None = None, *, new_tools_tokens: int = 0
+    request: ModelRequest,
+    history: History,
+    sizes: MessageSizes | None = None,
+    *,
+    new_tools_tokens: int = 0,
+    window_tokens: int | None = None,
 ) -> int:
     """Input tokens of a request that was built from this history. `sizes`: of the requests before it, if they are kept.
-    `new_tools_tokens`: of tools that the request which was counted last did not have.
+    `new_tools_tokens`: of tools that the request which was counted last did not have. `window_tokens`: of the model.
     """
-    last, view = history.last_response, history.view()
-    if last is None or last.usage.context_tokens == 0:
+    sizes = sizes or MessageSizes()
+    known = _counted_and_newer(history, new_tools_tokens)
+    if known is None or not _may_be(known, history, sizes.least(request.messages), window_tokens):
         return whole_request_tokens(request, sizes)
-    then = view if history.counted is None else history.counted
-    length = _counted_length(then, last)
-    if length is None:
-        return whole_request_tokens(request, sizes)
-    counted = last.usage.context_tokens + new_tools_tokens
-    if history.counted is not None:
-        return min(whole_request_tokens(request, sizes), counted + _grown_by(then[:length], view))
-    return counted + sum(blocks_tokens(_blocks(message)) for message in view[length:])
+    return known if history.counted is None else min(whole_request_tokens(request, sizes), known)
 
 
-def counted_tokens(history: History) -> int:
-    """What of the view the provider counted at the end of its last reply; 0 where it has changed since."""
+def counted_tokens(request: ModelRequest, history: History, window_tokens: int | None = None) -> int:
+    """What of the request the provider counted at the end of its last reply; 0 where it has changed since, or cannot be true."""
     last = history.last_response
     if last is None or history.counted is not None or _counted_length(history.view(), last) is None:
         return 0
+    known = _counted_and_newer(history, 0)
+    if known is None or not _may_be(known, history, MessageSizes().least(request.messages), window_tokens):
+        return 0
     return last.usage.context_tokens
+
+
+def _counted_and_newer(history: History, new_tools_tokens: int) -> int | None:
+    """None where nothing of the view was counted."""
+    last, view = history.last_response, history.view()
+    if last is None or last.usage.context_tokens == 0:
+        return None
+    then = view if history.counted is None else history.counted
+    length = _counted_length(then, last)
+    if length is None:
+        return None
+    counted = last.usage.context_tokens + new_tools_tokens
+    if history.counted is not None:
+        return counted + _grown_by(then[:length], view)
+    return counted + sum(blocks_tokens(_blocks(message)) for message in view[length:])
+
+
+def _may_be(known_tokens: int, history: History, least_tokens: int, window_tokens: int | None) -> bool:
+    """Whether so many can be right: no fewer than the text has at the least, and no more than the model could take when it answered."""
+    last = history.last_response
+    taken = 0 if last is None else last.usage.context_tokens - last.usage.output_tokens
+    return known_tokens >= least_tokens and (window_tokens is None or taken <= window_tokens)
 
 
 def whole_request_tokens(request: ModelRequest, sizes: MessageSizes | None = None) -> int:
