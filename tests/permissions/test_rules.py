@@ -19,6 +19,7 @@ from ostinato.permissions.rules import Behaviour, Rule, parse_rule
 from ostinato.permissions.shell_command import Proven
 from ostinato.permissions.shell_reader import read_command
 from ostinato.permissions.wildcard import path_matches, text_matches
+from ostinato.web.web_address import web_address
 
 CWD, HOME = Path("/w"), Path("/home/ann")
 
@@ -141,6 +142,16 @@ def test_a_rule_of_the_users_settings_starts_at_their_folder() -> None:
 )  # fmt: skip
 def test_a_domain_rule_covers_hosts_label_by_label(pattern: str, url: str, expected: bool) -> None:
     assert host_matches(pattern, url) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url"),
+    [("ex.org", "https://ⅇx.org/"), ("ex.org", "https://ex。org"), ("ex.org", "https://ｅｘ.org"), ("ex.org", " https://e\u00adx.org./"), ("*.ex.org", "https://a.ⅇx.org"), ("127.0.0.1", "http://0x7f.1"),
+     ("127.0.0.1", "http://2130706433/"), ("::1", "http://[0:0::1]/"), ("bücher.org", "https://xn--bcher-kva.org"), ("*.bücher.org", "https://a.xn--bcher-kva.org"), ("xn--bcher-kva.org", "https://bücher.org")],
+)  # fmt: skip
+def test_a_domain_rule_judges_the_host_that_is_asked(pattern: str, url: str) -> None:
+    assert host_matches(pattern, url)
+    assert host_matches(web_address(url).host, url)
 
 
 def test_wildcards_take_linear_time() -> None:

@@ -14,6 +14,7 @@ from ostinato.permissions.rules import CONTENT_PARAMETERS, EDIT_TOOLS, READ_TOOL
 from ostinato.permissions.shell_command import SimpleCommand
 from ostinato.permissions.wildcard import path_matches, path_may_match, text_matches
 from ostinato.permissions.wrappers import program_name
+from ostinato.web_host import host_name, host_of
 
 PLAIN_WORD = re.compile(r"[^\s'\"\\$`;&|<>()#]+")
 UNKNOWN = "\x00"
@@ -86,14 +87,23 @@ def input_matches(rule: Rule, tool_input: Mapping[str, Any]) -> bool:
 def host_matches(pattern: str, url: str) -> bool:
     """`*.example.org` covers subdomains of any depth; another `*` stays within one label."""
     try:
-        host = (urlsplit(url).hostname or "").rstrip(".").lower()
+        host = host_of(urlsplit(url.strip()))
     except ValueError:
         return False
-    labels, wanted = host.split("."), pattern.lower().split(".")
+    labels, wanted = host.split("."), _host_pattern(pattern).split(".")
     if wanted[0] == "*" and len(wanted) > 1:
         tail = wanted[1:]
         return len(labels) > len(tail) and _labels_match(tail, labels[-len(tail) :])
     return len(labels) == len(wanted) and _labels_match(wanted, labels)
+
+
+def _host_pattern(pattern: str) -> str:
+    """Written as hosts are called, label by label where some are open."""
+    labels = pattern.split(".") if "*" in pattern else [pattern.strip("[]")]
+    try:
+        return ".".join(label.lower() if "*" in label else host_name(label) for label in labels)
+    except ValueError:
+        return pattern.lower()
 
 
 def _labels_match(wanted: list[str], labels: list[str]) -> bool:

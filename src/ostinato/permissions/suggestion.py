@@ -14,6 +14,7 @@ from ostinato.permissions.rules import EDIT_TOOLS, READ_TOOLS
 from ostinato.permissions.shell_command import Unprovable
 from ostinato.permissions.shell_effects import CommandEffects
 from ostinato.permissions.wrappers import FORMS, TRANSPARENT
+from ostinato.web_host import host_of
 
 SUBCOMMAND_PROGRAMS = names(
     "git npm pnpm yarn bun deno cargo go uv pip pip3 poetry pdm hatch docker podman kubectl helm gh glab make just task"
@@ -49,7 +50,7 @@ def suggest_rules(paths: CallPaths, *, is_settled: Callable[[CommandEffects], bo
 
 def _for_host(url: str) -> tuple[str, ...]:
     try:
-        host = (urlsplit(url).hostname or "").rstrip(".").lower()
+        host = host_of(urlsplit(url.strip()))
     except ValueError:
         return ()
     return (f"WebFetch(domain:{host})",) if HOST.fullmatch(host) else ()

@@ -23,6 +23,9 @@ GLOBAL_V6: Final = IPv6Network("2000::/3")
 PROTOCOLS_V4: Final = IPv4Network("192.0.0.0/24")
 """Not public, though some versions of the standard library say so."""
 
+HOSTS_OWN: Final = frozenset({IPv4Address("168.63.129.16")})
+"""A public number that leads, from inside a cloud (Azure), to the service that configures the machine."""
+
 
 def address_problem(text: str) -> str | None:
     """What kind of address that is, if it is no public one."""
@@ -51,8 +54,8 @@ def _problem(address: Address) -> str | None:
         return None  # it is what it leads to
     if address.is_loopback or address.is_unspecified:
         return "this machine's own"
-    if address.is_link_local:
-        return "link-local, where metadata services are"
+    if address.is_link_local or address in HOSTS_OWN:
+        return "link-local or a cloud's own, where metadata services are"
     if address.is_multicast:
         return "a multicast one"
     is_given_out = address not in PROTOCOLS_V4 if isinstance(address, IPv4Address) else address in GLOBAL_V6

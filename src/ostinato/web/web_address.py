@@ -6,6 +6,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import msgspec
 
 from ostinato.errors import UsageError
+from ostinato.web_host import host_of
 
 PORTS: Final = {"http": 80, "https": 443}
 MAX_CHARACTERS: Final = 4_000
@@ -44,9 +45,8 @@ def web_address(text: str) -> WebAddress:
         raise UsageError(f"`{shown}` is too long for an address", hint=f"at most {MAX_CHARACTERS} characters")
     try:
         parts = urlsplit(text.strip())
-        host, port = parts.hostname or "", parts.port
-        host = host if host.isascii() else host.encode("idna").decode()
-    except (ValueError, UnicodeError) as error:
+        host, port = host_of(parts), parts.port
+    except ValueError as error:
         raise UsageError(f"`{shown}` is no address of a page: {error}", hint=hint) from error
     if parts.scheme not in PORTS or not host or any(letter.isspace() for letter in parts.netloc):
         raise UsageError(f"`{shown}` is no address of a page", hint=hint)
@@ -54,9 +54,7 @@ def web_address(text: str) -> WebAddress:
         raise UsageError("the address has a name or password in it", hint="leave them out")
     query = f"?{quote(parts.query, safe=SAFE + '?[]')}" if parts.query else ""
     target = (quote(parts.path, safe=SAFE) or "/") + query
-    return WebAddress(
-        parts.scheme, host.lower().rstrip("."), port or PORTS[parts.scheme], target, port is not None
-    )
+    return WebAddress(parts.scheme, host, port or PORTS[parts.scheme], target, port is not None)
 
 
 def over_tls(address: WebAddress) -> WebAddress:
