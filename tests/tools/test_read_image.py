@@ -83,6 +83,13 @@ async def test_every_kind_keeps_its_shape_and_what_it_shows(
         assert below[2] > 200 > 60 > below[0]
 
 
+async def test_sixteen_bits_of_grey_keep_their_shades(folder: ToolFolder):
+    shades, into = (b"\0\x40" * 1200 + b"\0\xc0" * 1200) * 30, io.BytesIO()
+    Picture.frombytes("I;16", (2400, 30), shades).save(into, "PNG")
+    picture, _, _ = await shown(folder, into.getvalue())
+    assert [picture.convert("L").getpixel((column, 10)) for column in (500, 1500)] == [0x40, 0xC0]
+
+
 async def test_many_bytes_are_packed_until_they_fit(folder: ToolFolder):
     data = noise(1200, 1200)
     assert len(data) > MAX_IMAGE_BYTES

@@ -61,6 +61,8 @@ def upright(opened: Image.Image) -> tuple[int, int]:
 
 
 def as_colours(picture: Image.Image) -> Image.Image:
+    if picture.mode.startswith("I"):  # 16 bits of grey: `convert` would make white of nearly all of them
+        picture = Image.frombytes("L", picture.size, picture.convert("I;16").tobytes()[1::2])
     return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
 
 
