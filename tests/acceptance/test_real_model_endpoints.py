@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.thoroughness import IS_EXHAUSTIVE
 
 import ostinato
 from ostinato.engine.gate import is_read_only_shell
@@ -24,6 +25,12 @@ WINDOW_TOKENS = 4096
 KEY = "a key for this machine only"
 
 pytestmark = [pytest.mark.local_model, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(params=["asyncio", "trio"] if IS_EXHAUSTIVE else ["asyncio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """A model takes seconds: the usual run has one event loop here and the other one in tests/providers."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.thoroughness import IS_EXHAUSTIVE
 
 import ostinato
 from ostinato.engine.prompt import SHORT_SYSTEM_PROMPT
@@ -40,6 +41,13 @@ MODEL_VARIABLE = "OSTINATO_TEST_MODEL"
 LEGAL = {("Bash", frozenset({"command"})), ("Read", frozenset({"file_path"}))}
 
 pytestmark = [pytest.mark.local_model, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(params=["trio", "asyncio"] if IS_EXHAUSTIVE else ["trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """A model takes seconds: the usual run has one event loop here and the other one in tests/acceptance."""
+    return str(request.param)
+
 
 BASH = ToolSchema("Bash", "Runs.", {"properties": {"command": {"type": "string"}}, "required": ["command"]})
 READ = ToolSchema(
