@@ -2,8 +2,8 @@
 
 import dataclasses
 import enum
-import sys
 import threading
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
@@ -316,11 +316,12 @@ async def test_an_error_in_the_function_is_an_error_result(tmp_path: Path):
     assert (heard.is_error, heard.text) == (True, "KeyError: 'no such order'")
 
 
-async def test_even_the_end_of_the_program_ends_the_call_only(tmp_path: Path):
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), CancelledError()])
+async def test_even_the_end_of_the_program_ends_the_call_only(end: BaseException, tmp_path: Path):
     @tool
     def leave() -> str:
         """Leave."""
-        sys.exit(3)
+        raise end
 
     assert (await played(leave, tmp_path)).is_error
 

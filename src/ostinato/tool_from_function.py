@@ -244,6 +244,9 @@ class _InThread:
             return (None,)
         try:
             return (self._function(),)
+        except (KeyboardInterrupt, GeneratorExit) as error:
+            # In a thread nobody pressed a key: it is a failure like any other.
+            raise RuntimeError(f"it was ended by {type(error).__name__}") from error
         finally:
             self._is_over = True
             if self._is_left:
