@@ -20,6 +20,7 @@ from ostinato.messages import (
     tool_result_message,
 )
 from ostinato.records import (
+    AnyEdit,
     Boundary,
     Edit,
     Fold,
@@ -112,12 +113,28 @@ def test_branches_of_one_snapshot_do_not_meet(records: list[Record], others: lis
     same(trunk, History.empty().extend(records[:10]))
 
 
+def made_by(edit: Edit) -> set[str]:
+    match edit:
+        case Snip():
+            return {edit.marker.uuid}
+        case Fold() | Boundary():
+            return {edit.summary.uuid}
+        case _:
+            return set()
+
+
+def named_in(records: Sequence[Record]) -> set[str]:
+    """Where edits begin and end."""
+    spans = {uuid for r in records if isinstance(r, Snip | Fold) for uuid in (r.first, r.last)}
+    return spans | {r.kept_from for r in records if isinstance(r, Boundary)}
+
+
 @settings(max_examples=150, deadline=None)
 @given(records=CONVERSATIONS)
 def test_undoing_an_edit_is_never_having_made_it(records: list[Record]):
     edits = [r for r in records if isinstance(r, Edit) and not isinstance(r, Undo)]
     kept = [r for r in records if not isinstance(r, Undo)]
-    for edit in edits[:5]:
+    for edit in [edit for edit in edits if not made_by(edit) & named_in(kept)][:5]:
         undone = History.fold(kept).append(Undo("last", edit.edit_id))
         without = History.fold([r for r in kept if r is not edit])
         assert undone.view() == without.view()
@@ -253,6 +270,57 @@ def test_a_span_absorbs_the_edits_inside_it_and_gives_them_back_when_undone():
     snipped = History.empty().extend([*records, Snip("e2", "f1", "u1", marker)])
     assert uuids(snipped.view()) == ["p", "s", "q"]
     assert results_in(snipped.append(Undo("e3", "e2")).view()) == [("a", "x")]
+
+
+ACCOUNT = meta_prompt("s1", "in short", origin="summary")
+
+
+def two_rounds_in_short(kind: str) -> History:
+    """`p`, then two rounds behind the element `s1`, then `q` and a round."""
+    rounds = [*(called(f"f{n}", f"c{n}", f"r{n}") for n in (1,)), answered("u1", "c1")]
+    rounds += [called("f2", "c2", "r2"), answered("u2", "c2")]
+    history = History.empty().extend([prompt("p"), *rounds, prompt("q")])
+    made = {"fold": Fold, "snip": Snip}[kind]("e1", "f1", "u2", ACCOUNT)
+    return history.extend([made, called("f3", "c3", "r3"), answered("u3", "c3")])
+
+
+@pytest.mark.parametrize("kind", ["fold", "snip"])
+def test_an_edit_on_top_of_another_holds_when_the_other_is_taken_back(kind: str):
+    """It begins or ends where the element stood for what it began or ended with."""
+    history, summary = two_rounds_in_short(kind), meta_prompt("s2", "all of it", origin="summary")
+    assert uuids(history.view()) == ["p", "s1", "q", "f3", "u3"]
+    over: dict[str, tuple[AnyEdit, list[str]]] = {
+        "kept from it": (Boundary("e2", summary, "s1"), ["s2", "f1", "u1", "f2", "u2", "q", "f3", "u3"]),
+        "from it": (Fold("e2", "s1", "q", summary), ["p", "s2", "f3", "u3"]),
+        "up to it": (Snip("e2", "p", "s1", summary), ["s2", "q", "f3", "u3"]),
+    }
+    for edit, expected in over.values():
+        both = history.append(edit)
+        undone = both.append(Undo("x", "e1"))
+        assert uuids(undone.view()) == expected
+        assert undone.append(Undo("y", "x")).view() == both.view()
+        assert uuids(undone.append(Undo("y", "e2")).view()) == ["p", "f1", "u1", "f2", "u2", "q", "f3", "u3"]
+
+
+def test_a_summary_that_began_with_an_earlier_one_holds_when_that_is_taken_back():
+    history = History.empty().extend([
+        prompt("p"),
+        prompt("q"),
+        Boundary("e1", ACCOUNT, "q", (prompt("file"),)),
+    ])
+    second = meta_prompt("s2", "all of it", origin="summary")
+    for edit, expected in (
+        (Fold("e2", "s1", "q", second), ["s2"]),
+        (Boundary("e2", second, "file"), ["s2", "q"]),
+    ):
+        assert uuids(history.append(edit).append(Undo("x", "e1")).view()) == expected
+
+
+def test_an_edit_from_after_an_undo_finds_nothing_of_what_was_taken_back():
+    history = two_rounds_in_short("fold").append(Undo("x", "e1"))
+    stray = history.append(Snip("e2", "s1", "q", meta_prompt("s2", "gone", origin="snip")))
+    assert stray.view() == history.view()
+    assert History.fold(stray.log()).view() == stray.view()
 
 
 @pytest.mark.parametrize(

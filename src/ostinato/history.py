@@ -5,7 +5,7 @@ newest history owns the growing end of shared lists, an older one copies when it
 the view in O(n). `History.fold(records)` equals the live view, always (`tests/test_history.py`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar, assert_never
 
 import msgspec
@@ -35,6 +35,7 @@ from ostinato.records import (
     StripMedia,
     Undo,
 )
+from ostinato.undone import MeantPlaces, undone_at
 
 T = TypeVar("T")
 
@@ -76,12 +77,17 @@ class History:
     def fold(cls, records: Iterable[Record]) -> "History":
         """The history that these records make, oldest first."""
         log = list(records)
-        undone = undone_edits(log)
-        history = cls.empty()
-        for record in log:
-            if isinstance(record, Undo) or (isinstance(record, Edit) and record.edit_id in undone):
-                is_stale = isinstance(record, Undo) and record.target in undone
-                history = history._remember(record, is_stale=is_stale)
+        undone, history, meant = undone_at(log), cls.empty(), MeantPlaces()
+        for at, record in enumerate(log):
+            if isinstance(record, Undo):
+                if undone.get(record.target) == at:
+                    meant.forget(record.target)
+                history = history._remember(record, is_stale=record.target in undone)
+            elif isinstance(record, Edit) and record.edit_id in undone:
+                meant.note(record, history.view())
+                history = history._remember(record)
+            elif isinstance(record, Edit) and meant.has_any:
+                history = history._edit(record, meant.of(record, history.view()))
             else:
                 history = history.append(record)
         return history
@@ -164,9 +170,10 @@ class History:
             closed, length = _pushed(closed, length, message)
         return self._grown(message, closed, length, tail)
 
-    def _edit(self, edit: AnyEdit) -> "History":
+    def _edit(self, edit: AnyEdit, meant: AnyEdit | None = None) -> "History":
+        """`meant`: the edit as it is to be applied, where that is not as it was made."""
         before = self.view()
-        after = _applied(before, edit)
+        after = _applied(before, meant or edit)
         if after is None:
             return self._remember(edit)
         start = _tail_start(after)
@@ -273,22 +280,6 @@ def _results_joined(held: UserMessage, more: UserMessage, order: dict[str, int])
         block_ids=tuple(source for _, source in pairs),
         display=None,
     )
-
-
-def undone_edits(log: Sequence[Record]) -> set[str]:
-    """Ids of edits without effect; an `Undo` counts if it was not itself undone and its target stands before it."""
-    effective: list[Undo] = []
-    made: set[str] = set()
-    for record in log:
-        if isinstance(record, Undo) and record.target in made:
-            effective.append(record)
-        if isinstance(record, Edit):
-            made.add(record.edit_id)
-    undone: set[str] = set()
-    for undo in reversed(effective):
-        if undo.edit_id not in undone:
-            undone.add(undo.target)
-    return undone
 
 
 def _applied(view: list[Message], edit: AnyEdit) -> list[Message] | None:

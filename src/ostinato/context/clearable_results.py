@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ostinato.context.exchanges import Exchange, exchanges
-from ostinato.history import History, undone_edits
+from ostinato.history import History
 from ostinato.messages import AssistantMessage, Message, ToolUse
 from ostinato.normalise.shared_beginning import shared_beginning
 from ostinato.normalise.token_estimate import blocks_tokens
 from ostinato.records import Record, ReplaceResult
+from ostinato.undone import undone_edits
 
 
 class ClearableResults:

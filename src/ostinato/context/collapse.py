@@ -17,9 +17,10 @@ from ostinato.context.reactive import message_tokens
 from ostinato.context.span_account import BY_MODEL, risk_of, span_account
 from ostinato.context.spans import SPAN_TOKENS, finished_spans
 from ostinato.context_pass import Accounting, PassFacts, SummaryFailed, SummaryWanted
-from ostinato.history import History, undone_edits
+from ostinato.history import History
 from ostinato.messages import Message, Text, UserMessage
 from ostinato.records import Carried, Fold
+from ostinato.undone import undone_edits
 from ostinato.window_limits import auto_compact_tokens, collapse_commit_tokens, collapse_staging_tokens
 
 MAX_SHARE: Final = 0.4

@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 
 from ostinato.context.exchanges import exchanges, shown_call
-from ostinato.history import undone_edits
 from ostinato.messages import AssistantMessage, Message, ToolUse, UserMessage
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.normalise.token_estimate import blocks_tokens
 from ostinato.records import Record, Snip
+from ostinato.undone import undone_edits
 
 KEPT_ROUNDS: Final = 2
 MAX_NAMED: Final = 20

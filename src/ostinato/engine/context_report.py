@@ -9,7 +9,7 @@ import msgspec
 from ostinato.context.exchanges import exchanges, shown_call
 from ostinato.context.pipeline import freed_tokens
 from ostinato.engine.cache_report import CacheReport, cache_report
-from ostinato.history import History, undone_edits
+from ostinato.history import History
 from ostinato.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -29,6 +29,7 @@ from ostinato.normalise.token_estimate import blocks_tokens, counted_tokens, tex
 from ostinato.ports import ModelRequest
 from ostinato.records import AnyEdit, Boundary, Fold, ReplaceResult, Retract, Snip, StripMedia, Undo
 from ostinato.state import State
+from ostinato.undone import undone_edits
 from ostinato.window_limits import auto_compact_tokens, reserved_output_tokens
 
 TITLE_CHARACTERS: Final = 80
