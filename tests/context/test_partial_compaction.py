@@ -85,3 +85,23 @@ async def test_it_can_be_undone():
     done = await compaction().fold_from(of, facts_with(Summariser(FORGETFUL)), place_of(of, "q15"))
     assert isinstance(done, Folded)
     assert of.append(done.fold).append(Undo("u", done.fold.edit_id)).view() == of.view()
+
+
+async def test_what_an_earlier_summary_carried_outlives_being_folded_itself():
+    of = history(*work(0, 20))
+    earlier = await compaction()(of, facts_with(Summariser(FORGETFUL)), trigger="manual")
+    assert isinstance(earlier, Compacted)
+    of = of.append(earlier.boundary).extend(work(20, 30))
+    for number in range(3):
+        folded = await compaction().fold_from(of, facts_with(Summariser(FORGETFUL)), 0)
+        assert isinstance(folded, Folded)
+        of = of.append(folded.fold)
+        assert len(of) == 1
+        assert "The first wish." in text_of(of)
+        assert "Wish number 3." in text_of(of)
+        assert "src/new2.py" in text_of(of)
+        of = of.extend(work(30 + 10 * number, 40 + 10 * number))
+    last = await compaction()(of, facts_with(Summariser(FORGETFUL)), trigger="manual")
+    assert isinstance(last, Compacted)
+    assert last.boundary.carried.first_prompt.startswith("The first wish.")
+    assert "src/new2.py" in last.boundary.carried.changed

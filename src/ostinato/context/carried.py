@@ -70,9 +70,12 @@ def carried_on(
     messages: History, gone: Sequence[Message], window_tokens: int, *, with_earlier: bool = True
 ) -> Carried:
     """What is carried once these messages of the view are no longer in it; its words fit a window of this size. `with_earlier`:
-    with what the newest boundary carried.
+    with what the newest boundary carried, though its summary stays; where that goes as well, it is carried on in any case.
     """
-    before = _at_boundary(messages) if with_earlier else NOTHING_CARRIED
+    boundary = _newest_boundary(messages)
+    is_gone = boundary is not None and any(one.uuid == boundary.summary.uuid for one in gone)
+    with_earlier = with_earlier or is_gone
+    before = boundary.carried if boundary is not None and with_earlier else NOTHING_CARRIED
     folded = {
         _stand_in(record).uuid: record.carried for record in messages.log() if isinstance(record, Fold | Snip)
     }
@@ -81,25 +84,23 @@ def carried_on(
         *(folded.get(one.uuid) or Carried(words=(users_words(one),)) for one in gone),
     ]
     words = [said for part in parts for said in part.words if said.strip()]
-    first = before.first_prompt or (words[0] if words else "")
+    first = next((part.first_prompt for part in parts if part.first_prompt), words[0] if words else "")
     deeds = deeds_of(gone)
     changed = _newest((*(path for part in parts for path in part.changed), *deeds.changed))
     read = _newest((*(path for part in parts for path in part.read), *deeds.read))
     room = int(min(MAX_WORDS_TOKENS, max(MIN_WORDS_TOKENS, WORDS_SHARE * window_tokens)))
     return Carried(
-        _shortened(first, int(room * FIRST_PROMPT_SHARE)),
+        _shortened(first, int(room * FIRST_PROMPT_SHARE)) if with_earlier else "",
         _fitting(words, room),
         changed,
         tuple(path for path in read if path not in changed),
     )
 
 
-def _at_boundary(messages: History) -> Carried:
+def _newest_boundary(messages: History) -> Boundary | None:
     shown = {message.uuid for message in messages}
-    for record in reversed(messages.log()):
-        if isinstance(record, Boundary) and record.summary.uuid in shown:
-            return record.carried
-    return NOTHING_CARRIED
+    boundaries = (record for record in reversed(messages.log()) if isinstance(record, Boundary))
+    return next((one for one in boundaries if one.summary.uuid in shown), None)
 
 
 def carried_text(carried: Carried) -> str:

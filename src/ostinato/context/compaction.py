@@ -137,7 +137,6 @@ class Compaction:
         if isinstance(text, NotCompacted):
             return text
         carried = carried_on(messages, part, facts.model.context_window, with_earlier=False)
-        carried = msgspec.structs.replace(carried, first_prompt="")
         summary = self._message(text, carried_text(carried), is_alone=False)
         fold = Fold(self._new_uuid(), part[0].uuid, part[-1].uuid, summary, carried)
         before, after = sum(map(message_tokens, part)), message_tokens(summary)
