@@ -31,6 +31,16 @@ def told() -> Iterator[tuple[str, str]]:
     )
 
 
+def said_at_work() -> Iterator[tuple[str, str]]:
+    """Those that stand in no docstring: there a group may be spoken of by its name alone."""
+    for source in SOURCES:
+        tree = ast.parse(source.read_text())
+        texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+                yield from ((source.name, found) for found in QUOTED.findall(node.value))
+
+
 def check_subcommand(command: click.Command, words: list[str]) -> None:
     """A group's next word is one of its commands; what follows is read, unless it only says where something goes."""
     if isinstance(command, click.Group):
@@ -57,3 +67,10 @@ def test_a_command_line_that_users_are_told_to_type_is_one_that_is_read(place: s
     is_flag_alone = len(words) == 1  # one that is spoken of may lack its value
     with contextlib.suppress(click.exceptions.Exit, *((click.BadOptionUsage,) if is_flag_alone else ())):
         main.make_context("ostinato", words)
+
+
+@pytest.mark.parametrize(("place", "line"), sorted(set(said_at_work())))
+def test_nobody_is_told_to_type_a_group_without_a_command_of_it(place: str, line: str):
+    words = shlex.split(line)[1:]
+    if len(words) == 1 and words[0] in SUBCOMMANDS:
+        assert not isinstance(load_subcommand(words[0]), click.Group)

@@ -133,7 +133,7 @@ def _untrusted(command: CommandFile, count: int) -> SlashReply:
     return refusal(
         f"`/{command.name}` would run {lines} of this project, and the project, or this file as it is now, is not trusted; "
         "nothing was run or sent",
-        hint=f"read `{shown_path(command.path)}`, trust the folder with `ostinato trust`, and start anew; "
+        hint=f"read `{shown_path(command.path)}`, trust the folder with `ostinato trust add`, and start anew; "
         "a program also names `project` in `setting_sources`",
     )
 
