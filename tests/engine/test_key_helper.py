@@ -240,6 +240,7 @@ async def test_a_command_without_a_key_is_named_with_its_file_and_nothing_that_i
             pass
     said = f"{caught.value.message} {caught.value.hint}"
     assert "settings.json" in said
+    assert said.count("apiKeyHelper") == 1  # not once more behind the file
     assert SECRET not in said
     assert "kkkk" not in said
 

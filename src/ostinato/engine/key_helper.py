@@ -72,7 +72,7 @@ def key_command(
     )
     kept = {name: value for name, value in environment.items() if not steers_shell(name)}
     told = {PROVIDER_VARIABLE: provider, **dict.fromkeys(PROJECT_VARIABLES, str(root))}
-    return KeyCommand(helper.value, str(helper.origin), folder, {**kept, **told}, named)
+    return KeyCommand(helper.value, str(source), folder, {**kept, **told}, named)
 
 
 async def ask_command(command: KeyCommand) -> str:
