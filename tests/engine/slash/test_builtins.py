@@ -117,6 +117,28 @@ async def test_permissions_list_what_was_denied_with_what_was_wanted(stage: Stag
     assert "denied in this session: 1\n  Bash(git push): Bash(git push:*) of settings C" in text
 
 
+async def test_permissions_say_in_words_why_a_call_was_denied_that_no_rule_denied(stage: Stage):
+    """None of the names that only the source has."""
+    denied = [
+        ("can_use_tool", "caller"),
+        ("", "default"),
+        ("plan", "mode"),
+        ("git's internals", "protected paths"),
+    ]
+    stage.history = History.fold([
+        PermissionDecided(f"t{place}", "Bash", "deny", rule, source)
+        for place, (rule, source) in enumerate(denied)
+    ])
+    text = (await stage.reply("/permissions")).text
+    assert "can_use_tool" not in text
+    assert [line.partition(": ")[2] for line in text.splitlines()[-4:]] == [
+        "asked for, and the answer was no",
+        "no rule covers it, and nobody was asked",
+        "the mode `plan`",
+        "git's internals of protected paths",
+    ]
+
+
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [

@@ -75,5 +75,17 @@ def _denials(history: History) -> Iterable[str]:
         call = wanted.get(one.tool_use_id)
         texts = () if call is None else (value for value in call.input.values() if isinstance(value, str))
         target = one.wanted or next(iter(texts), "")
-        why = " of ".join(filter(None, (one.rule, one.source)))
-        yield f"  {one.tool_name}({shown_line(target, 100)}): {shown_line(why, 200)}\n"
+        yield f"  {one.tool_name}({shown_line(target, 100)}): {shown_line(_why(one), 200)}\n"
+
+
+def _why(denied: PermissionDecided) -> str:
+    """In words where no rule stands behind it that could be looked up."""
+    match denied.rule, denied.source:
+        case "can_use_tool", "caller":
+            return "asked for, and the answer was no"
+        case "", "default":
+            return "no rule covers it, and nobody was asked"
+        case mode, "mode":
+            return f"the mode `{mode}`"
+        case rule, source:
+            return " of ".join(filter(None, (rule, source)))
