@@ -10,6 +10,8 @@ from tests.engine.test_long_conversations import SMALL, looking_tool, options
 
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.query_engine import QueryEngine
+from ostinato.engine.slash.builtin import BUILTINS
+from ostinato.engine.slash.compact import HINT
 from ostinato.events import Result, SystemEvent
 from ostinato.history import History
 from ostinato.journal.read import read_session
@@ -157,6 +159,25 @@ async def test_a_preview_asks_no_model_and_names_the_price(tmp_path: Path):
         shown = (await desk.type("/compact --preview")).text or ""
         assert "$" in shown
         assert len(model.requests) == before
+
+
+async def test_the_price_of_a_summary_counts_on_the_cache_only_where_the_conversation_itself_is_sent(
+    tmp_path: Path,
+):
+    model = ScriptedModel(script=asked, facts=replace(ROOMY, prices=Prices(3, 15, 0.3)))
+    async with open_engine(options(tmp_path, model, home=tmp_path, tool=looking_tool(100))) as engine:
+        desk = Desk(engine, model, tmp_path)
+        for number in range(1, 4):
+            await desk.type(f"Wish number {number}.")
+        first_lines = [
+            ((await desk.type(f"/compact --preview {part}")).text or "").splitlines()[1]
+            for part in ("", "--from 2", "--up-to 3")
+        ]
+    assert ["still holds" in line for line in first_lines] == [True, True, False]
+
+
+def test_the_list_of_commands_names_every_way_to_compact():
+    assert any(f"/compact {one.argument_hint}`" in HINT for one in BUILTINS)
 
 
 async def test_a_summary_that_fails_is_told_and_changes_nothing(tmp_path: Path):

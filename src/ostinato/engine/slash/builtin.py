@@ -21,7 +21,11 @@ BUILTINS: Final[tuple[Builtin, ...]] = (
     Builtin("help", "what you can type here", "[command]"),
     Builtin("clear", "a new session with the same settings; the old one can be resumed"),
     Builtin("resume", "the sessions of this folder, and going on with one", "[number|id]"),
-    Builtin("compact", "a summary in place of the earlier conversation, now", "[--preview] [what to keep]"),
+    Builtin(
+        "compact",
+        "a summary in place of the earlier conversation, now",
+        "[--preview] [--up-to MESSAGE|--from MESSAGE] [what to keep]",
+    ),
     Builtin(
         "context", "what fills the model's window, what was shortened, and undoing it", "[--json|undo EDIT]"
     ),

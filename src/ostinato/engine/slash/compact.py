@@ -24,7 +24,9 @@ from ostinato.normalise.token_estimate import whole_request_tokens
 
 USUAL_SUMMARY_TOKENS: Final = 2_000
 MIN_UUID: Final = 4
-HINT: Final = "`/compact [--preview] [--up-to MESSAGE | --from MESSAGE] [what to keep]`; `/context` numbers your prompts"
+HINT: Final = (
+    "`/compact [--preview] [--up-to MESSAGE|--from MESSAGE] [what to keep]`; `/context` numbers your prompts"
+)
 
 
 class _Wish(msgspec.Struct, frozen=True):
@@ -143,18 +145,16 @@ def _prices(context: ConversationContext, view: Sequence[Message], wish: _Wish, 
     """Of writing the summary, and of the request after it."""
     tokens = sum(map(message_tokens, _part(context, view, wish, start)))
     model, used = context.state.tool_use_context.model, context.used_tokens()
-    if wish.side == "up-to":  # asked on its own; otherwise with the conversation itself, which is cached
-        asked = Usage(input_tokens=tokens, output_tokens=USUAL_SUMMARY_TOKENS)
+    if wish.side == "up-to":  # asked on its own
+        asked, condition = Usage(input_tokens=tokens, output_tokens=USUAL_SUMMARY_TOKENS), ""
     else:
         asked = Usage(cache_read_input_tokens=used, output_tokens=USUAL_SUMMARY_TOKENS)
+        condition = ", if the provider still holds the conversation in its cache"
     prices = prices_of(model)
     price = shown_price(None if prices is None else cost_usd(asked, prices))
     estimated = whole_request_tokens(context.request())  # on the high side, like `tokens`
     after = used - round(used * min(1.0, tokens / max(1, estimated))) + USUAL_SUMMARY_TOKENS
-    return (
-        f"writing the summary costs {price}, if the provider still holds the conversation in its cache\n"
-        f"{price_of_change(after, model, was_tokens=used)}"
-    )
+    return f"writing the summary costs {price}{condition}\n{price_of_change(after, model, was_tokens=used)}"
 
 
 def _part(
