@@ -1,15 +1,19 @@
 """Many tools of a caller are known by name until they are looked for; what is found stays, and nothing sent before it moves."""
 
+import time
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 from tests.engine.test_stopping import options, play
 
-from ostinato.deferred_tools import MAX_SENT_TOKENS, FoundTools
+from ostinato.deferred_tools import MAX_SENT_TOKENS, FoundTools, schema_tokens
 from ostinato.engine.assemble import open_engine
+from ostinato.engine.offered_tools import offered_tools
+from ostinato.engine.options import Options
 from ostinato.testing import SCRIPTED_FACTS, Reply, ScriptedModel, call, say, terminal, tool_context
 from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
+from ostinato.tools.equipment import Equipment
 from ostinato.tools.tool_search import tool_search_tool
 
 LONG = "word " * 200
@@ -126,7 +130,7 @@ async def test_what_was_found_is_still_there_after_a_resume_and_not_in_a_new_ses
 async def found(query: str, **more: Any) -> list[str]:
     holder = FoundTools()
     other = replace(numbered(1), name="weather_today", description="The weather, anywhere.")
-    search = tool_search_tool([*MANY[:12], other], holder)
+    search = tool_search_tool([*MANY[:12], other], holder, max_tokens=100_000)
     await search.call({"query": query, **more}, tool_context())
     return list(holder.names)
 
@@ -142,3 +146,30 @@ async def test_words_are_looked_for_in_names_first_and_then_in_what_tools_do():
     assert await found("nothing-like-it-xyz") == []
     assert await found("select: WEATHER_today , unknown") == ["weather_today"]
     assert await found("") == []
+
+
+async def test_what_is_loaded_leaves_room_in_every_request_to_come():
+    """A name too many, and no later request would fit the window."""
+    holder, many = FoundTools(), [*MANY, *(replace(numbered(1), name=f"other{place}") for place in range(40))]
+    search = tool_search_tool(many, holder, max_tokens=70 * schema_tokens(MANY[:1]))
+    told: list[str] = []
+    for _ in range(3):
+        wanted = ",".join(tool.name for tool in many if tool.name not in holder.names)
+        outcome = await search.call({"query": f"select:{wanted}"}, tool_context())
+        assert isinstance(outcome, ToolOutcome)
+        told.append(str(outcome.content))
+    assert 65 <= len(holder.names) <= 75
+    assert schema_tokens(tool for tool in many if tool.name in holder.names) <= 71 * schema_tokens(MANY[:1])
+    assert all("not loaded" in text for text in told)
+    known = await search.call({"query": f"select:{holder.names[0]}"}, tool_context())
+    assert isinstance(known, ToolOutcome)
+    assert "not loaded" not in str(known.content)
+
+
+def test_thousands_of_tools_are_set_up_in_a_moment():
+    """Each compared with each of the others would take seconds."""
+    many = [replace(MANY[0], name=f"tool{number}") for number in range(4000)]
+    begun = time.process_time()
+    offered = offered_tools(Options(extra_tools=many), (), SCRIPTED_FACTS, Equipment(), FoundTools())
+    assert time.process_time() - begun < 1
+    assert len(offered.deferred.searchable) == 4000

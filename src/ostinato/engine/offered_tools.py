@@ -58,7 +58,7 @@ def offered_tools(
     off = equipment.switched_off if options.tools is None else frozenset[str]()
     # What a small model is offered is chosen for it; one that is to search would never find anything.
     later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, options.extra_tools, facts)
-    return _with_search(shown, later, found, off)
+    return _with_search(shown, later, found, off, context_window=facts.context_window)
 
 
 def _check_schemas(tools: Sequence[Tool]) -> None:
@@ -89,20 +89,24 @@ def _first(
 def _later(shown: Sequence[Tool], extra: Sequence[Tool], facts: ModelFacts) -> tuple[Tool, ...]:
     if not extra or find_tool(shown, SEARCH_TOOL) is not None:
         return ()
-    own = [tool for tool in shown if any(tool is one for one in extra)]
+    given = {id(one) for one in extra}
+    own = [tool for tool in shown if id(tool) in given]
     return deferred(own, context_window=facts.context_window)
 
 
 def _with_search(
-    shown: tuple[Tool, ...], later: tuple[Tool, ...], found: FoundTools, off: frozenset[str]
+    shown: tuple[Tool, ...],
+    later: tuple[Tool, ...],
+    found: FoundTools,
+    off: frozenset[str],
+    *,
+    context_window: int,
 ) -> Offered:
     if not later:
         return Offered(shown, DeferredTools(found, switched_off=off) if off else NOTHING_DEFERRED)
     from ostinato.tools.tool_search import tool_search_tool  # ruff: ignore[import-outside-top-level] - only where tools are many
 
-    first = [tool for tool in shown if all(tool is not one for one in later)]
-    search = tool_search_tool(later, found)
-    return Offered(
-        (*first, search, *later),
-        DeferredTools(found, frozenset(tool.name for tool in later), off),
-    )
+    names = frozenset(tool.name for tool in later)
+    first = [tool for tool in shown if tool.name not in names]
+    search = tool_search_tool(later, found, max_tokens=context_window // 2)
+    return Offered((*first, search, *later), DeferredTools(found, names, off))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ostinato.deferred_tools import SEARCH_TOOL, FoundTools
+from ostinato.deferred_tools import SEARCH_TOOL, FoundTools, schema_tokens
 from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import bounded, success, valid_unicode
 
@@ -39,16 +39,18 @@ class ToolSearchInput(msgspec.Struct, frozen=True):
     max_results: int = DEFAULT_RESULTS
 
 
-def tool_search_tool(deferred: Sequence[Tool], found: FoundTools) -> Tool:
-    """Searches `deferred`, and adds what it finds to `found`."""
+def tool_search_tool(deferred: Sequence[Tool], found: FoundTools, *, max_tokens: int) -> Tool:
+    """Searches `deferred`, and adds what it finds to `found`, whose schemas never take more than `max_tokens`, about."""
 
     async def search(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         del context
         request = msgspec.convert(dict(tool_input), ToolSearchInput)
-        tools = _matching(deferred, request)
-        found.add(tool.name for tool in tools)
+        matching = _matching(deferred, request)
+        tools = _with_room(matching, deferred, found, max_tokens)
         names = [tool.name for tool in tools]
-        return success(_told(request, tools), max_characters=MAX_RESULT_CHARACTERS, display={"found": names})
+        found.add(names)
+        text = _told(request, tools, [tool.name for tool in matching if tool.name not in names])
+        return success(text, max_characters=MAX_RESULT_CHARACTERS, display={"found": names})
 
     listed = ", ".join(sorted(tool.name for tool in deferred))
     return Tool(
@@ -76,6 +78,21 @@ def _matching(deferred: Sequence[Tool], request: ToolSearchInput) -> list[Tool]:
     return [deferred[place] for _, place in best[:most]]
 
 
+def _with_room(
+    matching: Sequence[Tool], deferred: Sequence[Tool], found: FoundTools, max_tokens: int
+) -> list[Tool]:
+    """What may be loaded: all of it is in every request from then on, and no summary makes that smaller."""
+    loaded = frozenset(found.names)
+    left = max_tokens - schema_tokens(tool for tool in deferred if tool.name in loaded)
+    chosen: list[Tool] = []
+    for tool in matching:
+        tokens = 0 if tool.name in loaded else schema_tokens((tool,))
+        if len(chosen) < MAX_RESULTS and tokens <= max(left, 0):
+            chosen.append(tool)
+            left -= tokens
+    return chosen
+
+
 def _score(tool: Tool, must: Sequence[str], may: Sequence[str]) -> int:
     """How many of the words occur, those in the name counting more; 0 if one that must does not."""
     name = set(WORD.findall(CAMEL.sub("_", tool.name).lower()))
@@ -94,11 +111,19 @@ def _about(tool: Tool) -> str:
     return f"{tool.description} {' '.join(properties)}"
 
 
-def _told(request: ToolSearchInput, tools: Sequence[Tool]) -> str:
-    if not tools:
-        return f"Nothing matches {request.query!r}: try other words, or `select:` with a name from the list."
+def _told(request: ToolSearchInput, tools: Sequence[Tool], left_out: Sequence[str]) -> str:
     lines = [f"- {tool.name}: {_short(tool.description)}" for tool in tools]
-    return "\n".join(["Loaded; they can be called from the next reply on:", *lines])
+    if lines:
+        lines.insert(0, "Loaded; they can be called from the next reply on:")
+    if left_out:
+        lines.append(
+            f"[not loaded, for together they are too many or too large: {_short(', '.join(left_out))}; take what is needed]"
+        )
+    if lines:
+        return "\n".join(lines)
+    return (
+        f"Nothing matches {_short(request.query)!r}: try other words, or `select:` with a name from the list."
+    )
 
 
 def _short(text: str) -> str:
