@@ -102,6 +102,13 @@ async def test_what_cannot_be_made_shorter_is_left_alone():
     assert after is prompt
 
 
+async def test_an_account_that_is_longer_than_what_it_stands_for_is_left_out_where_cut_results_suffice():
+    before = history(user_prompt("p", "Do it."), *round_of(1, 40), *round_of(2, 200_000))
+    after, edits = await shortened(before)
+    assert [type(edit) for edit in edits] == [ReplaceResult]
+    assert after.view()[0] == before.view()[0]
+
+
 async def test_without_sizes_the_models_window_counts():
     small = history(user_prompt("p", "go"), *round_of(1, 100))
     assert (await shortened(small, None))[1] == []
@@ -143,6 +150,9 @@ async def test_whatever_was_said_the_result_gains_is_legal_and_keeps_the_newest_
     Normaliser(SCRIPTED_FACTS, strict=True).request_messages(after)
     if edits:
         assert size(after) <= size(before) * (1 - MIN_GAIN)
+    for edit in edits:  # none of them costs what another gains
+        assert size(before.append(edit)) < size(before)
+        before = before.append(edit)
     wishes = [number for number, (kind, _) in enumerate(plan) if kind == "prompt"]
     assert (f"wish {wishes[-1]} " if wishes else "the wish") in str(after.view())
 

@@ -48,7 +48,10 @@ class ReactiveCompaction:
         before = sum(map(message_tokens, view))
         fitting = min(before, _window(before, error, model))
         start = kept_start(view, int(fitting * TAIL_SHARE))
-        edits = [*self._boundary(messages, start, fitting, before), *self._results_cut(view[start:], fitting)]
+        edits = self._boundary(messages, start, fitting, before)
+        if sum(map(message_tokens, messages.extend(edits))) >= before:
+            edits = []  # an account that is longer than what it stands for
+        edits += self._results_cut(view[start:], fitting)
         after = sum(map(message_tokens, messages.extend(edits)))
         return edits if after <= before * (1 - MIN_GAIN) else ()
 

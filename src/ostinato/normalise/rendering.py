@@ -29,6 +29,9 @@ from ostinato.ports import ModelFacts
 REMINDER_TAG: Final = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
 """What would open or close a reminder; text of others must not hold it."""
 
+STAND_INS: Final = frozenset({"summary", "snip"})
+"""Origins of elements that stand for what was said before."""
+
 QUEUED: Final = (
     "While you were working, the user sent this message:\n{text}\n\n"
     "These are the user's own words, and newer than the task so far. Take them up now: change course if they ask for it, "
@@ -42,13 +45,22 @@ def rendered_user_blocks(message: Message) -> tuple[UserBlock, ...]:
     """The blocks of a message that speaks in the user role; empty for those the model never sees."""
     match message:
         case UserMessage():
-            return tuple(_legal_user_block(block) for block in message.content if not _is_blank(block))
+            content = _as_context(message) if message.origin in STAND_INS else message.content
+            return tuple(_legal_user_block(block) for block in content if not _is_blank(block))
         case AttachmentMessage():
             return _attachment_blocks(message.attachment)
         case SystemMessage() | AssistantMessage():
             return ()
         case _:
             assert_never(message)
+
+
+def _as_context(message: UserMessage) -> tuple[UserBlock, ...]:
+    """Models, tools and pages wrote what it tells; it does not speak as we do, whatever it holds."""
+    return tuple(
+        Text(REMINDER_TAG.sub("&lt;", block.text)) if isinstance(block, Text) else block
+        for block in message.content
+    )
 
 
 def _attachment_blocks(attachment: AnyAttachment) -> tuple[UserBlock, ...]:
