@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ostinato import Options
 from ostinato.engine.assemble import open_engine
@@ -16,7 +17,7 @@ from ostinato.permissions.rules import parse_rule
 from ostinato.ports import ModelFacts, Prices
 from ostinato.providers.anthropic import AnthropicModel
 from ostinato.providers.exchange import HttpSettings
-from ostinato.testing import Reply, StrictServer, fake_tool, say
+from ostinato.testing import Reply, StrictServer, call, fake_tool, result, say, think
 
 CLAUDE = ModelFacts("anthropic", "model-1", 200_000, 8_000, Prices(0, 0), searches_web=True)
 CALL = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "bells"}}
@@ -105,6 +106,33 @@ async def test_a_reply_that_pauses_in_a_search_goes_on_in_it(tmp_path: Path):
         FOUND,
         {"type": "text", "text": "in towers"},
     ]
+
+
+@pytest.mark.parametrize("said", [(say("let me see"),), (think("hm", signature="s"),), ()])
+async def test_a_reply_that_pauses_in_a_search_can_be_summarised_before_it_goes_on(
+    tmp_path: Path, said: tuple[Any, ...]
+):
+    account = "<summary>The user wants to know when; the towers are being looked into.</summary>"
+    asked: list[Any] = []
+
+    def turn(body: dict[str, Any], _number: int) -> Reply:
+        if "<analysis>" in str(body):
+            asked.append(body)
+            return Reply(say(account), usage=Usage(900, 20))
+        if "tool_result" not in str(body):
+            return Reply(call("Look", "t1"), usage=Usage(900, 20))
+        if CALL["id"] in str(body):
+            return Reply(SEARCHED[1], say("in towers"), usage=Usage(900, 20))
+        return Reply(*said, SEARCHED[0], stop_reason="pause_turn", usage=Usage(16_000, 20))
+
+    with StrictServer(script=turn) as server:
+        talks = Talks(tmp_path, server, replace(CLAUDE, context_window=20_000))
+        events = await talks.play("when? " * 900, web_search="provider", allowed_tools=["Look"])
+        server.assert_clean()
+    assert result(events).text.endswith("in towers")
+    (first,) = asked
+    assert len(first["messages"]) >= 3
+    assert CALL["id"] not in str(first)
 
 
 async def test_a_setting_can_wish_for_it(tmp_path: Path):

@@ -13,11 +13,13 @@ from ostinato.loop.compaction_notices import summarised_notice, summarising_noti
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.request import RequestBuilder
-from ostinato.loop.side_call import SideAnswer, SideCall, SideEnd
+from ostinato.loop.side_call import SideAnswer, SideCall, SideEnd, text_request
 from ostinato.loop.turn import OUTPUT_LIMIT_REASONS
-from ostinato.messages import Document, Image, Text, ToolResult
+from ostinato.messages import AssistantBlock, Document, Image, Text, ToolResult
+from ostinato.normalise.pairing import without_halves
+from ostinato.normalise.rendering import without_trailing_thinking
 from ostinato.normalise.token_estimate import whole_request_tokens
-from ostinato.ports import NO_THINKING, ModelRequest, QuerySource, QueryTracking, RequestMessage
+from ostinato.ports import ModelRequest, QuerySource, RequestMessage
 from ostinato.state import State
 from ostinato.window_limits import MAX_RESERVED_TOKENS
 
@@ -58,7 +60,7 @@ class Summaries:
         tracking = request.tracking
         return replace(
             request,
-            messages=with_last_word(request.messages, wanted.prompt),
+            messages=with_last_word(_ended(request), wanted.prompt),
             source=SOURCE,
             tracking=replace(tracking, depth=tracking.depth + 1),
             continues_reply=False,
@@ -66,16 +68,24 @@ class Summaries:
 
     def _alone(self, wanted: SummaryWanted) -> ModelRequest:
         context = self._state.tool_use_context
-        return ModelRequest(
-            model=context.model.id,
-            system=(wanted.system,),
-            messages=(RequestMessage("user", (Text(wanted.prompt),)),),
-            tools=(),
-            max_output_tokens=min(MAX_RESERVED_TOKENS, context.model.max_output_tokens),
-            source=SOURCE,
-            tracking=QueryTracking(context.tracking.chain_id, context.tracking.depth + 1),
-            thinking=NO_THINKING,
+        return text_request(
+            context.tracking,
+            SOURCE,
+            context.model,
+            system=wanted.system,
+            prompt=wanted.prompt,
+            max_output_tokens=MAX_RESERVED_TOKENS,
         )
+
+
+def _ended(request: ModelRequest) -> Sequence[RequestMessage]:
+    """Its messages, with a paused reply as one that ended there: what its provider had only begun cannot be followed by a word."""
+    messages = request.messages
+    if not request.continues_reply or not messages or messages[-1].role != "assistant":
+        return messages
+    said = [block for block in messages[-1].content if isinstance(block, AssistantBlock)]
+    content = without_trailing_thinking(without_halves(said))
+    return (*messages[:-1], RequestMessage("assistant", content)) if content else messages[:-1]
 
 
 def with_last_word(messages: Sequence[RequestMessage], prompt: str) -> tuple[RequestMessage, ...]:
