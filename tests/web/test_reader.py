@@ -1,6 +1,7 @@
 """One page is read to its end or its limit, wherever it leads; each hop is checked where it really goes."""
 
 import gzip
+import random
 import ssl
 import tracemalloc
 import zlib
@@ -129,12 +130,18 @@ async def test_redirects_inside_a_site_are_followed_and_a_circle_ends():
         assert len(server.requests) - before == MAX_REDIRECTS + 1
 
 
+async def test_a_redirect_in_bare_letters_leads_where_it_means():
+    with PageServer({"/": [moved("/\xc3\xbcber")], "/%C3%BCber": [answer(200, b"there")]}) as server:
+        assert (await near(server).get(f"{server.url}/")).body == b"there"
+
+
 async def test_a_redirect_to_another_scheme_or_with_a_password_is_refused():
     with PageServer({
         "/f": [moved("file:///etc/passwd")],
         "/p": [moved("http://me:pw@127.0.0.1/")],
+        "/n": [moved("http://[")],
     }) as server:
-        for path in ("/f", "/p"):
+        for path in ("/f", "/p", "/n"):
             await refused(near(server), server.url + path)
 
 
@@ -240,6 +247,14 @@ async def test_a_body_that_comes_too_slowly_ends_with_the_time():
 async def test_a_body_that_breaks_off_is_an_error():
     with PageServer({"/": [answer(200, b"half", content_length="100")]}) as server:
         await refused(near(server), f"{server.url}/")
+
+
+async def test_a_packed_body_that_breaks_off_is_said_to_be_a_beginning():
+    half = gzip.compress(random.Random(0).randbytes(2000).hex().encode())[:1000]
+    with PageServer({"/": [answer(200, half, content_encoding="gzip")]}) as server:
+        got = await near(server).get(f"{server.url}/")
+    assert got.is_cut
+    assert got.body
 
 
 # ------------------------------------------------------------------------------------------------ remembered, proxied

@@ -5,7 +5,6 @@ A redirect to another site is handed back: whether that may be read is for the r
 
 import ssl
 import time
-import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from ostinato.version import VERSION
 from ostinato.web.addresses import NOWHERE_ELSE, AllowedPlaces, address_problem
 from ostinato.web.kept_answers import KeptAnswers
 from ostinato.web.pinned_network import PinnedNetwork, Resolve, checked_addresses, resolved
+from ostinato.web.unpacking import unpacking
 from ostinato.web.web_address import PORTS, WebAddress, led_to, over_tls, web_address
 from ostinato.web_pages import WebAnswer
 
@@ -45,9 +45,6 @@ class ReadLimits(msgspec.Struct, frozen=True):
     total_s: float = 60.0
     max_body_bytes: int = 10_000_000
 
-
-Unpack = Callable[[bytes, int], bytes]
-"""Some of the packed bytes, and how many plain ones at most."""
 
 DEFAULT_LIMITS: Final = ReadLimits()
 
@@ -139,7 +136,7 @@ class WebReader:
                     for name, value in response.headers
                 }
                 if response.status in REDIRECTS and "location" in headers:
-                    return WebAnswer(str(address), response.status), headers["location"]
+                    return WebAnswer(str(address), response.status), _as_sent(headers["location"])
                 body, is_cut = await self._read(response, headers.get("content-encoding", ""))
                 kind = headers.get("content-type", "")
                 return WebAnswer(str(address), response.status, kind, body, is_cut), None
@@ -151,17 +148,17 @@ class WebReader:
 
     async def _read(self, response: httpcore2.Response, encoding: str) -> tuple[bytes, bool]:
         """The body up to its limit, unpacked on the way: what is left out is never held."""
-        unpack = _unpacker(encoding)
+        packed = unpacking(encoding)
         body = bytearray()
         chunks = response.aiter_stream()
         try:
             async for chunk in chunks:
                 room = self._limits.max_body_bytes - len(body)
-                plain = chunk if unpack is None else unpack(chunk, room + 1)
+                plain = packed.some(chunk, room + 1)
                 body += plain[:room]
                 if len(plain) > room:
                     return bytes(body), True
-            return bytes(body), False
+            return bytes(body), not packed.is_whole
         finally:
             await _left(response, chunks)
 
@@ -189,6 +186,13 @@ class WebReader:
         return [(name.encode("ascii"), value.encode("ascii")) for name, value in named.items()]
 
 
+def _as_sent(location: str) -> str:
+    """Letters that should have been escaped are UTF-8, as browsers take them, where they can be."""
+    with suppress(UnicodeDecodeError):
+        return location.encode("latin-1").decode()
+    return location
+
+
 async def _left(response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> None:
     """The library's generators stand one inside the other: reading what the closed connection still holds ends them here and now, not
     in another task at another time.
@@ -202,21 +206,3 @@ async def _left(response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> N
 def _core_url(address: WebAddress) -> httpcore2.URL:
     port = None if address.port == PORTS[address.scheme] else address.port
     return httpcore2.URL(scheme=address.scheme, host=address.host, port=port, target=address.target)
-
-
-def _unpacker(encoding: str) -> Unpack | None:
-    """Raises ValueError for what was not asked for and cannot be unpacked."""
-    name = encoding.strip().lower()
-    if name in {"", "identity"}:
-        return None
-    if name not in {"gzip", "x-gzip", "deflate"}:
-        raise ValueError(f"it is packed as `{name}`, which nobody asked for")
-    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress  # either form, whichever it turns out to be
-
-    def unpacked(chunk: bytes, max_bytes: int) -> bytes:
-        try:
-            return unpack(chunk, max_bytes)
-        except zlib.error as error:
-            raise ValueError(f"it cannot be unpacked: {error}") from error
-
-    return unpacked

@@ -66,4 +66,10 @@ def over_tls(address: WebAddress) -> WebAddress:
 
 def led_to(address: WebAddress, location: str) -> WebAddress:
     """Where a redirect leads. Raises UsageError."""
-    return web_address(urljoin(str(address), location))
+    try:
+        target = urljoin(str(address), location)
+    except ValueError as error:
+        raise UsageError(
+            f"`{address}` leads to what is no address: {error}", hint="try another page"
+        ) from error
+    return web_address(target)
