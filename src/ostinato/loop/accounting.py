@@ -9,11 +9,10 @@ from ostinato.context_pass import Accounting, SummaryFailed, SummaryReply, Summa
 from ostinato.loop.beside import Beside
 from ostinato.loop.deps import Deps, SideModel
 from ostinato.loop.ledger import Ledger
-from ostinato.loop.side_call import SideCall
+from ostinato.loop.side_call import SideCall, text_request
 from ostinato.loop.summaries import summary_of
-from ostinato.messages import Text
 from ostinato.normalise.token_estimate import whole_request_tokens
-from ostinato.ports import NO_THINKING, ModelFacts, ModelRequest, QuerySource, QueryTracking, RequestMessage
+from ostinato.ports import ModelFacts, QuerySource
 from ostinato.state import ToolUseContext
 
 SOURCE: Final = QuerySource("collapse")
@@ -39,15 +38,13 @@ class _Asked(msgspec.Struct, frozen=True):
 
     async def __call__(self, wanted: SummaryWanted) -> SummaryReply | SummaryFailed:
         context = self.context
-        request = ModelRequest(
-            model=self.facts.id,
-            system=(wanted.system,),
-            messages=(RequestMessage("user", (Text(wanted.prompt),)),),
-            tools=(),
-            max_output_tokens=min(MAX_OUTPUT_TOKENS, self.facts.max_output_tokens),
-            source=SOURCE,
-            tracking=QueryTracking(context.tracking.chain_id, context.tracking.depth + 1),
-            thinking=NO_THINKING,
+        request = text_request(
+            context.tracking,
+            SOURCE,
+            self.facts,
+            system=wanted.system,
+            prompt=wanted.prompt,
+            max_output_tokens=MAX_OUTPUT_TOKENS,
         )
         ask = SideCall(
             self.deps,

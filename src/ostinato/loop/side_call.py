@@ -19,12 +19,23 @@ from ostinato.loop.ledger import Ledger
 from ostinato.loop.model_call import CallModel, RefreshAuth
 from ostinato.loop.reply import Reply
 from ostinato.loop.retry_policy import fitting, wait_before_retry_s
-from ostinato.messages import NO_USAGE, AssistantMessage
-from ostinato.ports import Abort, ModelFacts, ModelRequest
+from ostinato.messages import NO_USAGE, AssistantMessage, Text
+from ostinato.ports import (
+    NO_THINKING,
+    Abort,
+    ModelFacts,
+    ModelRequest,
+    QuerySource,
+    QueryTracking,
+    RequestMessage,
+)
 from ostinato.records import Attempt
 
 MAX_RETRIES: Final = 2
 """Beside the first try (semantics §24.5): a summary is wanted now, and there is a way without one."""
+
+LONGEST_WAIT_S: Final = 5.0
+"""Nobody is told of these waits, so none is long: the query goes on without the answer."""
 
 
 class SideAnswer(msgspec.Struct, frozen=True):
@@ -34,12 +45,32 @@ class SideAnswer(msgspec.Struct, frozen=True):
     stop_reason: str
 
 
-LONGEST_WAIT_S: Final = 5.0
-"""Nobody is told of these waits, so none is long: the query goes on without the answer."""
-
-
 SideEnd = SideAnswer | ModelError | BudgetSpent | None
 """None: aborted."""
+
+
+def text_request(
+    tracking: QueryTracking,
+    source: QuerySource,
+    model: ModelFacts,
+    *,
+    system: str,
+    prompt: str,
+    max_output_tokens: int,
+) -> ModelRequest:
+    """One text to answer, without tools or thinking. `tracking` is that of the query it is asked for; the answer has at most what
+    the model can write.
+    """
+    return ModelRequest(
+        model=model.id,
+        system=(system,),
+        messages=(RequestMessage("user", (Text(prompt),)),),
+        tools=(),
+        max_output_tokens=min(max_output_tokens, model.max_output_tokens),
+        source=source,
+        tracking=replace(tracking, depth=tracking.depth + 1),
+        thinking=NO_THINKING,
+    )
 
 
 class SideCall:

@@ -7,10 +7,9 @@ import msgspec
 
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
-from ostinato.loop.side_call import SideAnswer, SideCall
-from ostinato.messages import Text
+from ostinato.loop.side_call import SideAnswer, SideCall, text_request
 from ostinato.normalise.token_estimate import whole_request_tokens
-from ostinato.ports import NO_THINKING, ModelRequest, QuerySource, QueryTracking, RequestMessage
+from ostinato.ports import QuerySource
 from ostinato.state import ToolUseContext
 
 SOURCE: Final = QuerySource("side_question")
@@ -35,15 +34,13 @@ class SideQuestion(msgspec.Struct, frozen=True):
             return None
         facts = self.deps.fallbacks.windows.believed(side.facts)
         room = int(facts.context_window * MAX_WINDOW_SHARE) * CHARACTERS_A_TOKEN
-        request = ModelRequest(
-            model=facts.id,
-            system=(system,),
-            messages=(RequestMessage("user", (Text(prompt[:room]),)),),
-            tools=(),
-            max_output_tokens=min(MAX_OUTPUT_TOKENS, facts.max_output_tokens),
-            source=SOURCE,
-            tracking=QueryTracking(self.context.tracking.chain_id, self.context.tracking.depth + 1),
-            thinking=NO_THINKING,
+        request = text_request(
+            self.context.tracking,
+            SOURCE,
+            facts,
+            system=system,
+            prompt=prompt[:room],
+            max_output_tokens=MAX_OUTPUT_TOKENS,
         )
         ask = SideCall(
             self.deps,
