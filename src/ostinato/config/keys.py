@@ -139,7 +139,11 @@ SETTINGS: Final = Fields((
         Texts(joins=False, may_be_one=True),
         "Models that take over, in order, when the chosen one gives out; at most three.",
     ),
-    Key("smallModel", Text(), "The model that tools ask beside the conversation (WebFetch's `prompt`)."),
+    Key(
+        "smallModel",
+        Text(),
+        "The model that is asked beside the conversation: by tools (WebFetch's `prompt`), and for accounts (`features.collapse`).",
+    ),
     Key("web", WEB, "The web as the tools reach it."),
     Key("apiKeyHelper", Text(), "A command that prints the key for the model's provider."),
     Key("hooks", Hooks(), "Commands that run at points of the loop.", is_used=False),

@@ -96,7 +96,8 @@ class Options(msgspec.Struct, frozen=True):
     `stop_hooks` are asked, all at once, when the model has answered, and may send it back to work or end the query;
     `stop_failure_hooks` are told when a query ended by an error instead (`ostinato.StopHook`).
     `ask_user` puts the model's questions to a person (`ostinato.user_questions`); without it they are declined.
-    `small_model` answers what tools ask beside the conversation (WebFetch's `prompt`); without one they do without.
+    `small_model` answers what is asked beside the conversation: by tools (WebFetch's `prompt`), and for accounts (`config.collapse`);
+    without one they do without.
     `web_private_hosts` names places that WebFetch may read although they are not public (`localhost:8000`, `10.0.0.0/8`).
     `background_on_timeout`: a command of the model whose time is over goes on in the background (docs/processes.md).
     `web_search` is the address of a search service with `{query}` in it (`web_search_headers` go with it), a function, or
