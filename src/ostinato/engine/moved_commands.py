@@ -2,9 +2,9 @@
 worth waiting for. Half a `git` holds its locks, a `sleep` has no result, and what fills a screen waits for keys that nobody presses.
 """
 
-import os
 from typing import Final
 
+from ostinato.engine.configuration import started_with
 from ostinato.engine.options import Options
 from ostinato.ports import ModelFacts
 from ostinato.tools.bash import MayMove, never_moves
@@ -17,8 +17,9 @@ ENDED: Final = frozenset({"git", "sleep", "vi", "vim", "view", "nvim", "emacs", 
 
 def moving(options: Options, facts: ModelFacts, hidden: frozenset[str]) -> MayMove:
     """What the caller wants, where the model has the tool that reads the output; `hidden` are the tools denied to it."""
-    environment = os.environ if options.environment is None else options.environment
-    is_wanted = options.background_on_timeout and environment.get(VARIABLE, "").strip().lower() not in OFF
+    is_wanted = (
+        options.background_on_timeout and started_with(options).get(VARIABLE, "").strip().lower() not in OFF
+    )
     reader = task_output_tool()
     is_hidden = not hidden.isdisjoint({reader.name, *reader.aliases})
     has_reader = not is_hidden and (not facts.tool_names or reader.name in facts.tool_names)

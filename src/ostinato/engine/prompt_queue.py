@@ -137,7 +137,7 @@ class PromptQueue:
         return self._count
 
     def place_of(self, uuid: str) -> int:
-        """The how manieth text this one was; 0 if it is unknown (any more)."""
+        """Where this text stands among all that came, from 1; 0 if it is unknown (any more)."""
         return self._arrival.get(uuid, 0)
 
     def left_earlier(self) -> tuple[QueuedPrompt, ...]:
