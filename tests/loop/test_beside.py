@@ -47,7 +47,7 @@ async def test_the_end_stops_what_goes_on_waits_for_it_and_lets_nothing_begin():
         beside.open(group)
         beside.begin(work)
         await anyio.wait_all_tasks_blocked()
-        await beside.ended()
+        await beside.stop()
         assert (work.running, work.ended) == (0, 1)
         assert not beside.begin(work)
 
@@ -55,7 +55,7 @@ async def test_the_end_stops_what_goes_on_waits_for_it_and_lets_nothing_begin():
 async def test_before_there_is_a_query_nothing_begins_and_its_end_waits_for_nothing():
     beside = Beside()
     assert not beside.begin(Work())
-    await beside.ended()
+    await beside.stop()
 
 
 async def fails() -> None:

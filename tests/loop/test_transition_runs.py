@@ -23,9 +23,7 @@ def runs_of(transitions: list[Continued]) -> TransitionRuns:
 
 @given(st.lists(TRANSITIONS, max_size=12))
 def test_what_comes_out_is_what_went_in(transitions: list[Continued]):
-    runs = runs_of(transitions)
-    assert list(runs) == transitions
-    assert len(runs) == len(transitions)
+    assert list(runs_of(transitions)) == transitions
 
 
 def test_ten_thousand_turns_that_went_on_alike_take_the_room_of_one():

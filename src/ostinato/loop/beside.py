@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 
 
 class Beside:
-    """Belongs to one query. `open` gives it the query's own tasks; before that, and after `ended`, nothing begins."""
+    """Belongs to one query. `open` gives it the query's own tasks; before that, and after `stop`, nothing begins."""
 
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
@@ -25,7 +25,7 @@ class Beside:
         self._group.start_soon(self._run, self._scope, self._is_over, work)
         return True
 
-    async def ended(self) -> None:
+    async def stop(self) -> None:
         """Stop what goes on and wait until nothing is left of it; nothing begins any more."""
         self._group = None
         if self._scope is not None:

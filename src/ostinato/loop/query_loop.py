@@ -120,7 +120,7 @@ async def _passes(
 async def _ended(
     step: End, state: State, outcome: Outcome, deps: Deps, ledger: Ledger, notes: QueryNotes
 ) -> QueryEnd:
-    await notes.beside.ended()
+    await notes.beside.stop()
     for edit in step.quiet_edits:
         ledger.record(edit)
     await ledger.record_then_emit(*all_shown(step.added))

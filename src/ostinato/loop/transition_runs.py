@@ -42,9 +42,6 @@ class TransitionRuns:
         if not self._runs or not self._runs[-1].takes(transition):
             self._runs.append(_Run(transition))
 
-    def __len__(self) -> int:
-        return sum(run.count for run in self._runs)
-
     def __iter__(self) -> Iterator[Continued]:
         for run in self._runs:
             yield from map(run.at, range(run.count))
