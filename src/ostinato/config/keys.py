@@ -80,6 +80,7 @@ MODEL: Final = Fields((
         Texts(),
         "What its server says when a prompt is too long: regular expressions, or plain text.",
     ),
+    Key("searchesWeb", Switch(), "Whether its provider can search the web inside a reply (tools.md)."),
 ))
 
 FEATURES: Final = Fields((
