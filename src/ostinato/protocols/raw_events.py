@@ -21,8 +21,8 @@ from ostinato.protocols.wire_blocks import assistant_block, usage_object
 def raw_events(event: AnyModelEvent) -> Iterator[JsonObject]:
     """None, one or several raw events.
 
-    A redacted thinking block, and what the provider did itself, starts only when it is complete, because its start holds its data; a signature comes as its
-    own delta before the block stops.
+    A redacted thinking block, and what the provider did itself, starts only when it is complete, because its start holds its data;
+    a signature comes as its own delta before the block stops.
     """
     match event:
         case MessageStart():
