@@ -121,7 +121,7 @@ async def test_a_reply_that_pauses_in_a_search_can_be_summarised_before_it_goes_
             return Reply(say(account), usage=Usage(900, 20))
         if "tool_result" not in str(body):
             return Reply(call("Look", "t1"), usage=Usage(900, 20))
-        if CALL["id"] in str(body):
+        if str(CALL["id"]) in str(body):
             return Reply(SEARCHED[1], say("in towers"), usage=Usage(900, 20))
         return Reply(*said, SEARCHED[0], stop_reason="pause_turn", usage=Usage(16_000, 20))
 
@@ -132,7 +132,7 @@ async def test_a_reply_that_pauses_in_a_search_can_be_summarised_before_it_goes_
     assert result(events).text.endswith("in towers")
     (first,) = asked
     assert len(first["messages"]) >= 3
-    assert CALL["id"] not in str(first)
+    assert str(CALL["id"]) not in str(first)
 
 
 async def test_a_setting_can_wish_for_it(tmp_path: Path):
