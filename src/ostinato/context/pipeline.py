@@ -16,8 +16,9 @@ from ostinato.history import History
 from ostinato.normalise.shared_beginning import shared_beginning
 from ostinato.records import AnyEdit
 
-StageName = Literal["tool_result_budget", "snip", "microcompact", "collapse", "autocompact"]
+StageName = Literal["media_cap", "tool_result_budget", "snip", "microcompact", "collapse", "autocompact"]
 ORDER: Final[tuple[StageName, ...]] = (
+    "media_cap",
     "tool_result_budget",
     "snip",
     "microcompact",

@@ -80,6 +80,7 @@ class ContextPipeline:
 
 def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
     from ostinato.context.autocompact import Autocompact  # ruff: ignore[import-outside-top-level] - loads with the second pass
+    from ostinato.context.media_cap import MediaCap  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.microcompact import Microcompact  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.pipeline import Pipeline, StageName  # ruff: ignore[import-outside-top-level] - as above
     from ostinato.context.snip import SnipStage  # ruff: ignore[import-outside-top-level] - as above
@@ -99,6 +100,7 @@ def _stages(sources: ContextSources, collapse: "Collapse | None") -> Stages:
         return await ReactiveCompaction(new_uuid)(messages, None, model)
 
     stages: dict[StageName, Stage] = {
+        "media_cap": MediaCap(new_uuid),
         "tool_result_budget": ToolResultBudget(
             new_uuid, partial(_stored, sources.workspace), _limits(sources.tools)
         ),
