@@ -216,6 +216,31 @@ async def test_the_owner_is_kept(workspace: LocalWorkspace):
     assert (facts.st_uid, facts.st_gid, stat.S_IMODE(facts.st_mode)) == (12345, 54321, 0o4755)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to become somebody else")
+@pytest.mark.parametrize("owner", [(0, 0), (12345, 0), (65534, 54321)], ids=["root", "a user", "a group"])
+def test_a_file_of_somebody_else_stays_theirs(owner: tuple[int, int]):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "f")
+        path.write_bytes(b"old")
+        path.chmod(0o666)
+        os.chown(path, *owner)
+        Path(folder).chmod(0o777)
+        groups = os.getgroups()
+        os.setgroups([])
+        os.setegid(65534)
+        os.seteuid(65534)
+        try:
+            replace_regular_file(path, b"new", content_hash(b"old"))
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+            os.setgroups(groups)
+        facts = path.stat()
+        assert (facts.st_uid, facts.st_gid, stat.S_IMODE(facts.st_mode)) == (*owner, 0o666)
+        assert path.read_bytes() == b"new"
+        assert os.listdir(folder) == ["f"]
+
+
 async def test_extended_attributes_are_kept(workspace: LocalWorkspace):
     path = workspace.cwd / "f"
     path.write_bytes(b"old")

@@ -109,7 +109,9 @@ def put_new(place: Place, data: bytes) -> None:
 
 
 def put_over(place: Place, data: bytes, expected: Expected | None) -> None:
-    """Replace a file. Raises StaleFile, with nothing changed, if its content is not what is `expected`."""
+    """Replace a file. Raises StaleFile, with nothing changed, if its content is not what is `expected`; PermissionError where the new
+    file could not be its owner's.
+    """
     theirs = place.open(os.O_RDONLY)
     try:
         # A replacement is private until it has its owner and mode: it may be going to hold a secret.
@@ -163,9 +165,12 @@ def _is_what_it_was(now: os.stat_result, before: os.stat_result, descriptor: int
 
 
 def _copy_identity(source: int, target: int) -> None:
-    """Owner, mode and extended attributes, as far as we may; the owner first, since changing it clears setuid."""
-    facts = os.fstat(source)
-    with contextlib.suppress(PermissionError):
+    """Owner, mode and, as far as we may, extended attributes; the owner first, since changing it clears setuid.
+
+    Raises PermissionError where the file cannot be given to its owner or group: it would be lost to them.
+    """
+    facts, ours = os.fstat(source), os.fstat(target)
+    if (facts.st_uid, facts.st_gid) != (ours.st_uid, ours.st_gid):
         os.fchown(target, facts.st_uid, facts.st_gid)
     os.fchmod(target, stat.S_IMODE(facts.st_mode))
     if hasattr(os, "listxattr"):

@@ -25,7 +25,7 @@ from ostinato.sandbox.regular_file import (
 )
 
 NOT_REPLACEABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
-"""The folder forbids new names, or the file is a mount point: an existing file is then written in place."""
+"""The folder forbids new names, the file is a mount point, or somebody else's: an existing file is then written in place."""
 
 
 def read_regular_file(path: Path, offset: int = 0, max_bytes: int | None = None) -> bytes:
