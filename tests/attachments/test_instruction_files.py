@@ -137,6 +137,14 @@ def test_a_project_imports_from_outside_only_what_was_approved(tmp_path: Path):
     assert problems(loaded) == [("secret.md", "refused"), ("a.md", "refused")]
 
 
+def test_a_project_imports_from_a_folder_that_was_added(tmp_path: Path):
+    """The way that the documentation names for who wants such a file."""
+    files = {"project/CLAUDE.md": "@../shared/ok.md", "shared/ok.md": "ok"}
+    loaded = load(tmp_path, files, roots=(tmp_path / "project", tmp_path / "shared"))
+    assert names(loaded, tmp_path) == ["project/CLAUDE.md", "shared/ok.md"]
+    assert not problems(loaded)
+
+
 @pytest.mark.parametrize("name", ["CLAUDE.md", ".claude/rules/a.md", "CLAUDE.local.md"])
 def test_a_link_out_of_the_project_is_refused_like_an_import(tmp_path: Path, name: str):
     put(tmp_path, {"home/secret": "secret"})

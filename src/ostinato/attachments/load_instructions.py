@@ -74,7 +74,9 @@ class _Loading:
             self._note(candidate, "excluded", "an exclude pattern names it")
             return
         if not self._may_read(candidate, real):
-            self._note(candidate, "refused", f"`{real}` lies outside the project and is not approved")
+            self._note(
+                candidate, "refused", f"`{real}` lies outside the working folder and the folders added to it"
+            )
             return
         self.seen.add(real)
         if len(self.files) >= MAX_FILES:
