@@ -61,7 +61,9 @@ async def mention_attachments(
     room, too_many = MAX_TOTAL_CHARACTERS, 0
     for place, (path, mention) in enumerate(found.items()):
         if not setting.may_read(path):
-            content = withheld("The permission rules do not allow reading it.", "permission rules deny it")
+            content = withheld(
+                "The permission rules do not allow reading it.", "no permission rule allows reading it"
+            )
         elif place >= MAX_MENTIONS or room <= 0:
             content, too_many = Content(TOO_MUCH), too_many + 1
         else:
