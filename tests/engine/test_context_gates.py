@@ -1,20 +1,23 @@
 """The gates of the stages that shorten a conversation: switched by settings, taken once, each for its stage alone."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.attachments.images import png
 
 from ostinato import Options
 from ostinato.engine.assemble import open_engine
 from ostinato.events import Event
-from ostinato.messages import Usage
-from ostinato.records import Fold, ReplaceResult, Snip
+from ostinato.messages import Image, Text, Usage
+from ostinato.normalise.normaliser import MEDIA_DROPPED
+from ostinato.records import Fold, ReplaceResult, Snip, StripMedia
 from ostinato.testing import SCRIPTED_FACTS, Reply, ScriptedModel, call, fake_tool, say
-from ostinato.tool import Tool, ToolContext
+from ostinato.tool import Tool, ToolContext, ToolOutcome
 
 WINDOW = replace(SCRIPTED_FACTS, context_window=60_000, max_output_tokens=4_000)
 TEXT = "".join(f"line {n}, which is rather long and says nothing\n" for n in range(400))
@@ -79,3 +82,28 @@ async def test_a_gate_that_is_shut_while_a_query_runs_counts_from_the_next_conve
 ):
     shut = {"features": dict.fromkeys(DEFAULTS, False)}
     assert await kinds_of_edits(tmp_path, ALONE[name], flipped=shut) == {name}
+
+
+async def test_of_too_many_images_the_oldest_go_by_a_record_and_the_request_says_so(tmp_path: Path):
+    image = Image("image/png", b64encode(png()).decode())
+
+    async def look(given: Mapping[str, Any], _context: ToolContext) -> ToolOutcome:
+        return ToolOutcome((Text(f"page {given['page']}"), *[image] * 10))
+
+    looks = [Reply(call("Look", f"t{n}", page=n), usage=Usage()) for n in range(12)]
+    model = ScriptedModel(*looks, Reply(say("done")), facts=replace(WINDOW, context_window=1_000_000))
+    given = Options(
+        cwd=tmp_path,
+        model=model,
+        tools=[fake_tool("Look", look)],
+        allowed_tools=["Look"],
+        environment={"HOME": str(tmp_path)},
+        keep_session=False,
+    )
+    async with open_engine(given) as engine:
+        [_ async for _ in engine.submit_message("go")]
+        edits = [one for one in engine.history.log() if isinstance(one, StripMedia)]
+    assert len(edits) == 3
+    before, after = (request.messages for request in model.requests[10:12])
+    assert MEDIA_DROPPED not in str(before)
+    assert str(after).count(MEDIA_DROPPED) == 30
