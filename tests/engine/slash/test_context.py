@@ -138,6 +138,7 @@ async def test_up_to_a_prompt_and_from_a_prompt_on(desk: Desk):
 @pytest.mark.parametrize(
     "line",
     ["/compact --up-to", "/compact --up-to 99", "/compact --up-to 1 --from 2", "/compact --nonsense x",
+     "/compact keep it --preview", "/compact the start --up-to 2", "/compact x --from",
      "/compact --from zzzzzz", "/context undo nothing", "/context what"],
 )  # fmt: skip
 async def test_what_cannot_be_understood_changes_nothing_and_says_what_can_be_typed(desk: Desk, line: str):
@@ -159,6 +160,20 @@ async def test_a_preview_asks_no_model_and_names_the_price(tmp_path: Path):
         shown = (await desk.type("/compact --preview")).text or ""
         assert "$" in shown
         assert len(model.requests) == before
+
+
+@pytest.mark.parametrize("part", ["", "--up-to 1 "])
+async def test_a_preview_promises_no_summary_where_there_would_be_none(tmp_path: Path, part: str):
+    model = ScriptedModel(script=asked, facts=ROOMY)
+    async with open_engine(options(tmp_path, model, home=tmp_path, tool=looking_tool(100))) as engine:
+        desk = Desk(engine, model, tmp_path)
+        await desk.type("Wish number 1.")
+        previewed = (await desk.type(f"/compact --preview {part}")).text or ""
+        done = (await desk.type(f"/compact {part}")).text or ""
+    if "nothing was changed" in done:
+        assert "nothing would be changed" in previewed
+    else:
+        assert "a summary would stand for" in previewed
 
 
 async def test_the_price_of_a_summary_counts_on_the_cache_only_where_the_conversation_itself_is_sent(

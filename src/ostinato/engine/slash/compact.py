@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ostinato.context.compaction import Compacted, Folded, NotCompacted, newest_from
+from ostinato.context.compaction import TOO_LITTLE, Compacted, Folded, NotCompacted, newest_from
 from ostinato.context.reactive import message_tokens
 from ostinato.context_pass import PassFacts, Summarise, SummaryFailed, SummaryReply, SummaryWanted
 from ostinato.engine.cache_price import price_of_change, shown_price
@@ -24,6 +24,7 @@ from ostinato.normalise.token_estimate import whole_request_tokens
 
 USUAL_SUMMARY_TOKENS: Final = 2_000
 MIN_UUID: Final = 4
+FLAGS: Final = frozenset({"--preview", "--up-to", "--from"})
 HINT: Final = (
     "`/compact [--preview] [--up-to MESSAGE|--from MESSAGE] [what to keep]`; `/context` numbers your prompts"
 )
@@ -39,7 +40,10 @@ class _Wish(msgspec.Struct, frozen=True):
 async def answer_compact(scene: SlashScene, arguments: str) -> SlashReply:
     wish = _read(arguments)
     if wish is None:
-        return refusal("a message must follow `--up-to` or `--from`, and only one of them", hint=HINT)
+        return refusal(
+            "a message must follow `--up-to` or `--from`, only one of them, and flags stand before the words",
+            hint=HINT,
+        )
     context = scene.context()
     view = context.state.messages.view()
     start = _place(view, wish.message) if wish.side else None
@@ -101,7 +105,9 @@ def _told(scene: SlashScene, edit_id: str, before: int) -> SlashReply:
 
 
 def _read(arguments: str) -> _Wish | None:
-    """The flags come first; the rest is for the one who writes the summary, as typed."""
+    """The flags come first; the rest is for the one who writes the summary, as typed. None if it cannot be meant so: a `--preview` at
+    the end would be no preview, and cost what it was to tell.
+    """
     wish, rest = _Wish(), arguments.strip()
     while rest.startswith("--"):
         flag, _, rest = rest.partition(" ")
@@ -115,7 +121,7 @@ def _read(arguments: str) -> _Wish | None:
             return None
         wish = _Wish(is_preview=wish.is_preview, side="up-to" if side == "up-to" else "from", message=message)
         rest = rest.lstrip()
-    return msgspec.structs.replace(wish, instructions=rest)
+    return msgspec.structs.replace(wish, instructions=rest) if FLAGS.isdisjoint(rest.split()) else None
 
 
 def _place(view: Sequence[Message], named: str) -> int | None:
@@ -135,6 +141,8 @@ def _preview(context: ConversationContext, view: Sequence[Message], wish: _Wish,
     if start is not None:
         which = f"everything {wish.side} the message".replace("-", " ")
     tokens, whole = sum(map(message_tokens, part)), sum(map(message_tokens, view))
+    if not tokens:
+        return f"nothing would be changed: {TOO_LITTLE.message}\n"
     return (
         f"a summary would stand for {which}: about {tokens:,} of {whole:,} tokens in {len(part)} messages\n"
         f"{_prices(context, view, wish, start)}"
