@@ -12,7 +12,7 @@ from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options as EngineOptions
 from ostinato.engine.web_access import search_of, searches_by_provider
 from ostinato.events import Event, Result
-from ostinato.messages import ProviderState, ServerBlock, Usage
+from ostinato.messages import ProviderState, ServerBlock, Thinking, Usage
 from ostinato.permissions.rules import parse_rule
 from ostinato.ports import ModelFacts, Prices
 from ostinato.providers.anthropic import AnthropicModel
@@ -106,6 +106,21 @@ async def test_a_reply_that_pauses_in_a_search_goes_on_in_it(tmp_path: Path):
         FOUND,
         {"type": "text", "text": "in towers"},
     ]
+
+
+@pytest.mark.parametrize("more", [(), (think("and", signature="s2"),)])
+async def test_what_was_thought_before_a_pause_goes_back_with_the_calls_behind_it(
+    more: tuple[Thinking, ...], tmp_path: Path
+):
+    paused = Reply(think("hm", signature="s1"), SEARCHED[0], stop_reason="pause_turn")
+    rest = Reply(SEARCHED[1], *more, say("let me look"), call("Look", "t1"))
+    with StrictServer(paused, rest, Reply(say("yes"))) as server:
+        talks = Talks(tmp_path, server)
+        await talks.play("when?", web_search="provider", allowed_tools=["Look"], keep_session=False)
+        server.assert_clean()
+    kinds = [part["type"] for part in talks.said(2, 1)]
+    assert kinds.count("thinking") == 1 + len(more)
+    assert {"server_tool_use", "web_search_tool_result", "tool_use"} < set(kinds)
 
 
 @pytest.mark.parametrize("said", [(say("let me see"),), (think("hm", signature="s"),), ()])

@@ -16,9 +16,9 @@ class IssuedThinking:
         self._by_call: dict[str, list[dict[str, Any]]] = {}
         self._by_signature: dict[str, str] = {}
 
-    def remember(self, blocks: Sequence[dict[str, Any]]) -> None:
-        """Keep what one reply said."""
-        thinking = [block for block in blocks if block.get("type") in THINKING]
+    def remember(self, blocks: Sequence[dict[str, Any]], *, begun: Sequence[dict[str, Any]] = ()) -> None:
+        """Keep what one reply said; `begun` is the message that it went on in."""
+        thinking = [_bare(block) for block in (*begun, *blocks) if block.get("type") in THINKING]
         for block in blocks:
             if block.get("type") == "tool_use":
                 self._by_call[as_text(block.get("id"))] = thinking

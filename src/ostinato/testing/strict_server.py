@@ -213,14 +213,17 @@ class StrictServer:
             return error_answer(WireError(400, str(exhausted)), wire)
         else:
             turn = self._turns[self._played - 1]
-        self._remember_thinking(turn)
+        self._remember_thinking(turn, as_dicts(body.get("messages")))
         return turn
 
-    def _remember_thinking(self, turn: WireTurn) -> None:
+    def _remember_thinking(self, turn: WireTurn, messages: list[dict[str, Any]]) -> None:
+        """A reply that was paused goes on in the same message: what it thought before stands before."""
         said = turn.turn if isinstance(turn, OnWire) else turn
         reply = said.reply if isinstance(said, Cut) else said
         if isinstance(reply, Reply):
-            self._issued.remember([wire_block(block) for block in reply.blocks])
+            last = messages[-1] if messages else {}
+            begun = as_dicts(last.get("content")) if last.get("role") == "assistant" else []
+            self._issued.remember([wire_block(block) for block in reply.blocks], begun=begun)
 
 
 def _blackened(headers: dict[str, str]) -> dict[str, str]:
