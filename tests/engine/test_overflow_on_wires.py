@@ -175,4 +175,4 @@ async def test_a_refusal_counts_for_more_than_our_own_count(tmp_path: Path):
     server.words = lambda _: anthropic("prompt is too long: 210000 tokens > 200000 maximum")
     end = terminal(await played(tmp_path, server, collapse=False))
     assert end.reason == "completed"
-    assert len(server.refused) == 1
+    assert len(server.refused) <= 2, "what was refused, and a request for its summary that was hardly shorter"
