@@ -41,6 +41,14 @@ async def test_long_pages_are_cut_and_a_result_ends_at_a_whole_page(folder: Tool
     assert all(len(page) < 50_100 for page in shown)
 
 
+async def test_a_damaged_page_hides_no_other(folder: ToolFolder):
+    folder.put("a.pdf", pdf(["one", "two", "three"]).replace(b"(two) Tj", b"(two  Tj"))
+    one, two, three = await texts(folder)
+    assert (one, three) == ("[page 1 of 3]\none", "[page 3 of 3]\nthree")
+    assert "cannot be understood" in two
+    assert "cannot be understood" in await folder.refused("Read", file_path="a.pdf", pages="2")
+
+
 async def test_a_scan_comes_as_the_document(folder: ToolFolder):
     folder.put("a.pdf", pdf(["", ""]))
     outcome = await folder.call("Read", file_path="a.pdf")

@@ -34,7 +34,7 @@ def main(path: str, content_hash: str, first: int, last: int) -> dict[str, objec
                 "error": "it is encrypted and opens with a password only; take that off with a command, such as qpdf --decrypt"
             }
         count = len(reader.pages)
-        texts = [reader.pages[number - 1].extract_text() for number in range(first, min(last, count) + 1)]
+        texts = texts_of(reader, range(first, min(last, count) + 1))
     except MemoryError:
         return {"error": "it needs too much memory"}
     except pypdf.errors.DependencyError:
@@ -42,6 +42,23 @@ def main(path: str, content_hash: str, first: int, last: int) -> dict[str, objec
     except Exception as error:  # ruff: ignore[blind-except] - whatever a hostile file makes the library raise
         return {"error": f"it cannot be understood ({type(error).__name__}: {error})"}
     return {"pages": count, "texts": texts}
+
+
+def texts_of(reader: pypdf.PdfReader, numbers: range) -> list[str]:
+    """A page that is damaged hides no other; raises what is wrong where all of them are."""
+    texts: list[str] = []
+    wrong: list[Exception] = []
+    for number in numbers:
+        try:
+            texts.append(reader.pages[number - 1].extract_text())
+        except (MemoryError, pypdf.errors.DependencyError):
+            raise
+        except Exception as error:  # ruff: ignore[blind-except] - whatever a hostile page makes the library raise
+            wrong.append(error)
+            texts.append(f"[this page cannot be understood ({type(error).__name__}: {error})]")
+    if wrong and len(wrong) == len(texts):
+        raise wrong[0]
+    return texts
 
 
 def limit_memory() -> None:
