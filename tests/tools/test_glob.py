@@ -7,6 +7,7 @@ import pytest
 from tests.tools.tool_folder import ToolFolder
 
 from ostinato.processes import ProcessResult
+from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.tool import Access
 from ostinato.tools.file_pattern import parse_pattern
@@ -53,6 +54,21 @@ async def test_files_outside_are_named_by_their_whole_path(
     outside = tmp_path_factory.mktemp("outside").resolve()
     (outside / "x.py").write_text("")
     assert await folder.text("Glob", pattern=f"{outside}/*.py") == f"{outside}/x.py"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"), [("Glob", {"pattern": "~/notes/*"}), ("Grep", {"pattern": "x", "glob": "~/notes/*"})]
+)
+async def test_a_pattern_may_begin_at_home(folder: ToolFolder, tool: str, given: dict[str, str]):
+    home, cwd = folder.path / "home", folder.path / "work"
+    cwd.mkdir()
+    folder = ToolFolder(cwd, LocalWorkspace(cwd=cwd, roots=(cwd, home), home=home))
+    folder.put(str(home / "notes/a"), "x")
+    assert await folder.text(tool, **given) == str(home / "notes/a")
+    assert folder.tool(tool).access(given, folder.workspace) == Access(reads=(home / "notes",))
+    folder.put("~/notes/b", "x")
+    found = await folder.text(tool, **{name: text.replace("~", "./~") for name, text in given.items()})
+    assert found == "~/notes/b"
 
 
 async def test_names_with_odd_characters_are_found(folder: ToolFolder):

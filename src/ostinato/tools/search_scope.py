@@ -56,7 +56,7 @@ def search_scope(workspace: Workspace, path: str | None, glob: str | None) -> Se
     if not os.path.isdir(base):
         return NoScope(f"`{path}` {_why_not(base)}")
     if pattern is not None and pattern.folder:
-        base = workspace.resolve(str(base / pattern.folder))
+        base = _folder_in(workspace, base, pattern.folder)
         if not os.path.isdir(base):
             return NoScope(f"`{pattern.folder}` is not a folder, so nothing matches `{glob}`")
     argument = os.path.join(_argument(base, workspace.cwd), "")
@@ -93,7 +93,12 @@ def searched_path(workspace: Workspace, path: str | None, glob: str | None) -> P
         folder = parse_pattern(glob).folder if glob else ""
     except ValueError:
         folder = ""
-    return workspace.resolve(str(base / folder))
+    return _folder_in(workspace, base, folder)
+
+
+def _folder_in(workspace: Workspace, base: Path, folder: str) -> Path:
+    """A pattern may begin at the root or at home, like any path."""
+    return workspace.resolve(folder if folder.partition("/")[0] == "~" else str(base / folder))
 
 
 def _why_not(path: Path) -> str:
