@@ -76,6 +76,14 @@ class History:
     @classmethod
     def fold(cls, records: Iterable[Record]) -> "History":
         """The history that these records make, oldest first."""
+        history = cls.empty()
+        for _record, after in cls.steps(records):
+            history = after
+        return history
+
+    @classmethod
+    def steps(cls, records: Iterable[Record]) -> "Iterator[tuple[Record, History]]":
+        """Each record, and the history after it as these records make it: what is taken back later has no effect from the first."""
         log = list(records)
         undone, history, meant = undone_at(log), cls.empty(), MeantPlaces()
         for at, record in enumerate(log):
@@ -90,7 +98,7 @@ class History:
                 history = history._edit(record, meant.of(record, history.view()))
             else:
                 history = history.append(record)
-        return history
+            yield record, history
 
     @property
     def closed(self) -> list[Message]:

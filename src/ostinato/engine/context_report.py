@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from ostinato.context.exchanges import exchanges, shown_call
+from ostinato.context.exchanges import shown_call
 from ostinato.context.pipeline import freed_tokens
 from ostinato.engine.cache_report import CacheReport, cache_report
 from ostinato.history import History
@@ -27,12 +27,14 @@ from ostinato.messages import (
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.normalise.token_estimate import blocks_tokens, counted_tokens, text_tokens, tools_tokens
 from ostinato.ports import ModelRequest
-from ostinato.records import AnyEdit, Boundary, Fold, ReplaceResult, Retract, Snip, StripMedia, Undo
+from ostinato.records import Boundary, Fold, ReplaceResult, Snip, StripMedia
 from ostinato.state import State
 from ostinato.undone import undone_edits
 from ostinato.window_limits import auto_compact_tokens, reserved_output_tokens
 
 TITLE_CHARACTERS: Final = 80
+
+ShorteningEdit = ReplaceResult | Snip | Fold | Boundary | StripMedia
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -119,26 +121,22 @@ def made_edits(whole: History) -> Iterator[MadeEdit]:
     """Oldest first. What was taken back, and what changed nothing, is not among them."""
     log = whole.log()
     undone = undone_edits(log)
-    so_far = History.empty()
-    for record in log:
-        if not isinstance(record, ReplaceResult | Snip | Fold | Boundary | StripMedia | Retract | Undo):
-            so_far = so_far.append(record)
-            continue
-        if isinstance(record, Undo) or record.edit_id in undone:
-            continue
-        after = so_far.append(record)
-        if not isinstance(record, Retract) and (saved := freed_tokens(so_far, after)):
-            kind, what = _told(record, so_far)
-            yield MadeEdit(record.edit_id, kind, what, saved)
-        so_far = after
+    before, calls = History.empty(), dict[str, ToolUse]()
+    for record, after in History.steps(log):
+        if isinstance(record, AssistantMessage):
+            calls.update((call.id, call) for call in record.tool_uses)
+        if isinstance(record, ShorteningEdit):
+            saved = 0 if record.edit_id in undone else freed_tokens(before, after)
+            if saved:
+                kind, what = _told(record, calls)
+                yield MadeEdit(record.edit_id, kind, what, saved)
+        before = after
 
 
-def _told(edit: AnyEdit, before: History) -> tuple[str, str]:
+def _told(edit: ShorteningEdit, calls: Mapping[str, ToolUse]) -> tuple[str, str]:
     match edit:
         case ReplaceResult():
-            called = next(
-                (one.call for one in exchanges(before.view()) if one.call.id == edit.tool_use_id), None
-            )
+            called = calls.get(edit.tool_use_id)
             where = f", whole in {edit.stored_as}" if edit.stored_as else ""
             what = (shown_call(called) if called else edit.tool_use_id) + where
             return f"result {edit.how}".rstrip(), what
@@ -150,8 +148,6 @@ def _told(edit: AnyEdit, before: History) -> tuple[str, str]:
             return "summary", f"of {edit.pre_tokens:,} tokens ({edit.trigger})"
         case StripMedia():
             return "image or document", edit.note
-        case Retract() | Undo():
-            return "taken back", ""
         case _:
             assert_never(edit)
 

@@ -9,15 +9,16 @@ from msgspec.structs import replace
 from tests.engine.test_long_conversations import SMALL, looking_tool, options
 
 from ostinato.engine.assemble import open_engine
+from ostinato.engine.context_report import made_edits
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.slash.builtin import BUILTINS
 from ostinato.engine.slash.compact import HINT
 from ostinato.events import Result, SystemEvent
 from ostinato.history import History
 from ostinato.journal.read import read_session
-from ostinato.messages import Usage
+from ostinato.messages import Usage, meta_prompt, user_prompt
 from ostinato.ports import ModelFacts, ModelRequest, Prices
-from ostinato.records import Boundary, Fold
+from ostinato.records import Boundary, Fold, Undo
 from ostinato.testing import Reply, ScriptedModel, call, say
 
 ACCOUNT = "<summary>The user wants the parts looked at; some of them were looked at so far.</summary>"
@@ -360,3 +361,14 @@ async def test_going_back_to_the_model_that_answered_last_costs_nothing_and_no_p
         await desk.type("Wish.")
         assert "reads anew" in ((await desk.type("/model anthropic/claude-sonnet-5-5")).text or "")
         assert "reads anew" not in ((await desk.type("/model anthropic/claude-haiku-5-5")).text or "")
+
+
+def test_an_edit_on_top_of_one_that_was_taken_back_is_still_listed_and_can_be_taken_back():
+    account, summary = (meta_prompt(name, "in short", origin="summary") for name in ("s1", "s2"))
+    said = [user_prompt(f"p{number}", "Do it, and do it well. " * 40) for number in range(6)]
+    history = History.empty().extend(said).append(Fold("e1", "p1", "p2", account))
+    history = history.append(Boundary("e2", summary, "s1")).append(Undo("u1", "e1"))
+    assert [one.uuid for one in history.view()] == ["s2", "p1", "p2", "p3", "p4", "p5"]
+    assert [one.edit_id for one in made_edits(history)] == ["e2"]
+    assert all(one.tokens_saved > 0 for one in made_edits(history))
+    assert list(made_edits(history.append(Undo("u2", "e2")))) == []
