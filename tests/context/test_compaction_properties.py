@@ -15,6 +15,7 @@ from tests.context.talks import prose, reply, round_of
 from ostinato.context.autocompact import MAX_FAILURES, Autocompact
 from ostinato.context.collapse import Collapse
 from ostinato.context.compaction import Compaction
+from ostinato.context.media_cap import MediaCap
 from ostinato.context.microcompact import USED_SHARE, Microcompact
 from ostinato.context.pipeline import ORDER, Pipeline, StageName, freed_tokens
 from ostinato.context.reactive import ReactiveCompaction, message_tokens
@@ -80,7 +81,7 @@ class Noted:
 
 
 class Stages:
-    """All five, noted; `reply` is what the summariser gives, `failed` the failures that were told."""
+    """All of them, noted; `reply` is what the summariser gives, `failed` the failures that were told."""
 
     def __init__(self, reply: SummaryReply | SummaryFailed = SUMMARY) -> None:
         ids = CountingIds("e").uuid
@@ -90,6 +91,7 @@ class Stages:
             return await reactive(messages, None, model)
 
         made: dict[StageName, Stage] = {
+            "media_cap": MediaCap(ids),
             "tool_result_budget": ToolResultBudget(ids, kept, lambda _name: 4_000),
             "snip": RedundantRounds(ids),
             "microcompact": Microcompact(ids),

@@ -206,8 +206,8 @@ async def test_an_endless_body_ends_at_the_limit():
 
 
 async def test_a_bomb_ends_at_the_limit_unpacked_and_is_never_held():
-    bomb = gzip.compress(b"\0" * 300_000_000)
-    assert len(bomb) < 400_000
+    bomb = gzip.compress(b"\0" * 60_000_000, 1)
+    assert len(bomb) < 600_000
     with PageServer({"/": [answer(200, bomb, content_encoding="gzip")]}) as server:
         tracemalloc.start()
         got = await near(server).get(f"{server.url}/")
