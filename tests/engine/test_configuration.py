@@ -110,6 +110,22 @@ def test_a_conversation_is_shortened_by_itself_only_where_the_settings_let_it(sc
     assert scene.effect(config=own).options.config == own
 
 
+async def test_what_a_pattern_excludes_is_not_loaded_not_even_when_it_is_touched(scene: Scene):
+    for folder in (scene.work, scene.work / "vendor"):
+        folder.mkdir(exist_ok=True)
+        (folder / "AGENTS.md").write_text(f"rule of {folder.name}")
+        (folder / "code.py").write_text("x")
+    scene.write("user", {"claudeMdExcludes": ["vendor/**"]})
+    scene.write("project", {"claudeMdExcludes": ["AGENTS.md"]})  # waits for trust
+    model = ScriptedModel(Reply(call("Read", "r", file_path="vendor/code.py")), Reply(say("done")))
+    async with open_engine(scene.options(model=model)) as engine:
+        async for _ in engine.submit_message("go"):
+            pass
+    last = str(model.requests[-1])
+    assert f"rule of {scene.work.name}" in last
+    assert "rule of vendor" not in last
+
+
 async def test_old_sessions_are_removed_at_the_start_and_the_one_that_goes_on_is_not(scene: Scene):
     first, second = [await _session(scene) for _ in range(2)]
     for path in (first, second):

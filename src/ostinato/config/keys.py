@@ -147,6 +147,11 @@ SETTINGS: Final = Fields((
     ),
     Key("web", WEB, "The web as the tools reach it."),
     Key("apiKeyHelper", Text(), "A command that prints the key for the model's provider."),
+    Key(
+        "claudeMdExcludes",
+        Texts(),
+        "Patterns of instruction files that are not loaded. Those of the machine always are.",
+    ),
     Key("hooks", Hooks(), "Commands that run at points of the loop.", is_used=False),
     Key("disableAllHooks", Switch(), "Runs no hooks of settings.", is_used=False),
     Key("disableSkillShellExecution", Switch(), "Runs no shell lines of slash commands."),

@@ -50,6 +50,7 @@ class Settings(msgspec.Struct, frozen=True):
     web_search_url: Sourced[str] | None = None
     web_search_headers: Mapping[str, Sourced[str]] = msgspec.field(default_factory=dict[str, Sourced[str]])
     api_key_helper: Sourced[str] | None = None
+    instruction_excludes: tuple[Sourced[str], ...] = ()
     max_turns: Sourced[int] | None = None
     cleanup_period_days: Sourced[int] | None = None
     is_auto_compact_enabled: Sourced[bool] | None = None
@@ -71,6 +72,7 @@ _FIELDS: Final = frozenset({
     "smallModel",
     "web",
     "apiKeyHelper",
+    "claudeMdExcludes",
     "maxTurns",
     "cleanupPeriodDays",
     "autoCompactEnabled",
@@ -98,6 +100,7 @@ def settings_from(merged: Branch) -> Settings:
         web_search_url=_one(search, "url", str),
         web_search_headers=_variables(_branch(search, "headers")),
         api_key_helper=_one(merged, "apiKeyHelper", str),
+        instruction_excludes=_texts(merged, "claudeMdExcludes"),
         max_turns=_one(merged, "maxTurns", int),
         cleanup_period_days=_one(merged, "cleanupPeriodDays", int),
         is_auto_compact_enabled=_one(merged, "autoCompactEnabled", bool),

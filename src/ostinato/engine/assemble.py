@@ -351,6 +351,7 @@ class _Maker:
             may_read=lambda path: self._gate.may_read(path, place.workspace),
             home=self._ground.home,
             data_root=self._ground.data_root,
+            instruction_excludes=self._ground.effect.instruction_excludes,
             todos=place.todos,
             hideable=hideable,
         )

@@ -62,7 +62,8 @@ class Configuration(SettingsRead, frozen=True):
 
 class InEffect(msgspec.Struct, frozen=True):
     """`options` as they count. `rules` are the caller's own, then those of the settings. `key_helper`: the command that prints the
-    key, with its file. `kept_days`: how long sessions are kept, None for ever. `notices` are for the user.
+    key, with its file. `kept_days`: how long sessions are kept, None for ever. `instruction_excludes`: patterns of instruction files that are not
+    loaded. `notices` are for the user.
     """
 
     options: Options
@@ -72,6 +73,7 @@ class InEffect(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
     key_helper: "Sourced[str] | None" = None
     kept_days: int | None = None
+    instruction_excludes: tuple[str, ...] = ()
 
 
 def read_configuration(options: Options) -> Configuration:
@@ -149,6 +151,7 @@ def in_effect(options: Options, configuration: Configuration) -> InEffect:
         notices,
         settings.api_key_helper,
         None if kept is None else kept.value,
+        tuple(pattern.value for pattern in settings.instruction_excludes),
     )
 
 

@@ -52,6 +52,7 @@ class Sources(msgspec.Struct, frozen=True):
     may_read: Callable[[Path], bool]
     home: Path | None
     data_root: Path | None
+    instruction_excludes: tuple[str, ...] = ()
     todos: TodoList = msgspec.field(default_factory=TodoList)
     hideable: HideableRounds | None = None
 
@@ -64,7 +65,13 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
     if facts.short_prompt:
         collect, mentions = _settling(workspace, no_attachments), _no_mentions(workspace)
         return Surroundings(context, LoadedInstructions(), collect, mentions)
-    places = InstructionPlaces(workspace.cwd, workspace.roots, home=sources.home, data_root=sources.data_root)
+    places = InstructionPlaces(
+        workspace.cwd,
+        workspace.roots,
+        home=sources.home,
+        data_root=sources.data_root,
+        excludes=sources.instruction_excludes,
+    )
     loaded, text = LoadedInstructions(), ""
     if with_instructions and is_anything_there(places):
         from ostinato.attachments.instruction_text import instructions_context  # ruff: ignore[import-outside-top-level] - only where there are instructions
