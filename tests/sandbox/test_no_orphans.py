@@ -38,6 +38,14 @@ def alive(mark: str) -> list[int]:
     return found
 
 
+def wait_until_all_live(mark: str) -> None:
+    """Each is a fork first, and has its name only afterwards."""
+    deadline_s = time.monotonic() + 10
+    while len(found := alive(mark)) < COUNT:
+        assert time.monotonic() < deadline_s, found
+        time.sleep(0.01)
+
+
 def wait_until_gone(mark: str) -> None:
     until_s = time.monotonic() + GONE_WITHIN_S
     while left := alive(mark):
@@ -118,7 +126,7 @@ def test_the_tree_is_gone_after_an_exit_that_closes_nothing(tree: str, tmp_path:
 def test_the_tree_is_gone_after_a_crash(tree: str, number: signal.Signals, tmp_path: Path, mark: str):
     with begun(tree, "crash", tmp_path, mark) as engine:
         # What the shell itself runs comes on top of its children.
-        assert len(alive(mark)) >= COUNT
+        wait_until_all_live(mark)
         engine.process.send_signal(number)
         assert engine.process.wait(10) == -number
         wait_until_gone(mark)
@@ -140,7 +148,7 @@ def test_what_is_left_behind_outlives_the_query(tmp_path: Path, mark: str):
     """The rule: it ends with the conversation, not with the query."""
     with begun("left behind", "none", tmp_path, mark) as engine:
         assert engine.says() == "over"
-        assert len(alive(mark)) >= COUNT
+        wait_until_all_live(mark)
         engine.leaves()
         wait_until_gone(mark)
 
