@@ -43,7 +43,7 @@ def wait_until_all_live(mark: str) -> None:
     deadline_s = time.monotonic() + 10
     while len(found := alive(mark)) < COUNT:
         assert time.monotonic() < deadline_s, found
-        time.sleep(0.01)
+        time.sleep(0.01)  # ruff: ignore[banned-api] - as below
 
 
 def wait_until_gone(mark: str) -> None:
