@@ -2,7 +2,8 @@
 
 `python -m benchmarks.fleet [--full]`. Memory is taken in processes of their own (`python -m benchmarks.fleet rest N`), after
 each conversation has answered one prompt with one tool call, its session file open. The floor of the queries is the loop of
-`benchmarks/fleet_floor.py`.
+`benchmarks/fleet_floor.py`. Two loads: the main job in the shape that it had with a real small model, and the shortest query that has
+a tool call at all, where nothing but the fixed costs is left.
 """
 
 import os
@@ -10,29 +11,52 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from benchmarks.fleet_floor import bare_query
+from benchmarks.fleet_floor import bare_query, lean_query
 from benchmarks.measure import ROOT, Figure, alternate, show
 from benchmarks.scene import Scene, echo_tool, scene
 from ostinato.engine.assemble import open_engine, start_engine
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.events import Terminal
 from ostinato.testing import Reply, ScriptedModel, call, say
+from ostinato.testing.script import DEFAULT_PIECE_CHARACTERS
+from ostinato.tool import Tool
 
 FEW, MANY = 10, 1_000
 AT_ONCE = 50
 REST_LIMIT_KB = 250.0
+CPU_LIMIT = 1.2
+
+Floor = Callable[[ScriptedModel, Tool, Path | None], Awaitable[None]]
 
 
-def model() -> ScriptedModel:
-    return ScriptedModel(Reply(call("Echo", "call_1", text="x")), Reply(say("done")), is_strict=False)
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`replies`: how many the model gives to a prompt, each but the last with a call; `deltas`: of text, in each."""
+
+    name: str
+    replies: int
+    deltas: int
+
+
+MAIN_JOB = Load("main job", replies=5, deltas=30)
+"""`scripts/try` with the 1.5B model: Bash, Read, Edit, Bash, and the last words: 149 tokens in five replies, one a delta."""
+
+SHORTEST = Load("one word, one tool", replies=2, deltas=1)
+
+
+def model(load: Load = SHORTEST) -> ScriptedModel:
+    said = say("x" * (load.deltas * DEFAULT_PIECE_CHARACTERS))
+    calling = (Reply(said, call("Echo", f"call_{number}", text="x")) for number in range(1, load.replies))
+    return ScriptedModel(*calling, Reply(said), is_strict=False)
 
 
 async def ask(engine: QueryEngine) -> None:
@@ -73,13 +97,14 @@ def memory(rounds: int) -> list[Figure]:
 # ------------------------------------------------------------------------------------------------ CPU
 
 
-async def queries_of_ostinato(place: Scene, count: int, *, keep_session: bool) -> None:
+async def queries_of_ostinato(place: Scene, load: Load, count: int, *, keep_session: bool) -> None:
     """Start, ask, close; `AT_ONCE` at a time."""
     tools, room = [echo_tool()], anyio.CapacityLimiter(AT_ONCE)
 
     async def one() -> None:
         async with room:
-            engine = await start_engine(place.options(model=model(), tools=tools, keep_session=keep_session))
+            options = place.options(model=model(load), tools=tools, keep_session=keep_session)
+            engine = await start_engine(options)
             try:
                 await ask(engine)
             finally:
@@ -90,41 +115,63 @@ async def queries_of_ostinato(place: Scene, count: int, *, keep_session: bool) -
             tasks.start_soon(one)
 
 
-async def queries_of_floor(place: Scene, count: int, *, keep_session: bool) -> None:
+async def queries_of_floor(
+    place: Scene, load: Load, count: int, *, keep_session: bool, query: Floor = bare_query
+) -> None:
     """The same by hand: `benchmarks/fleet_floor.py` says what it does."""
     tool, room = echo_tool(), anyio.CapacityLimiter(AT_ONCE)
 
     async def one() -> None:
         async with room:
-            await bare_query(model(), tool, place.folder if keep_session else None)
+            await query(model(load), tool, place.folder if keep_session else None)
 
     async with anyio.create_task_group() as tasks:
         for _ in range(count):
             tasks.start_soon(one)
 
 
-def cpu_s(run: Any, count: int, *, keep_session: bool) -> float:
+def cpu_s(run: Any, load: Load, count: int, *, keep_session: bool) -> float:
     """User and system CPU of this whole process, its threads included."""
     with scene() as place:
         started = time.process_time()
-        anyio.run(partial(run, place, count, keep_session=keep_session))
+        anyio.run(partial(run, place, load, count, keep_session=keep_session))
         return time.process_time() - started
 
 
 def cpu(rounds: int, count: int) -> list[Figure]:
-    figures: list[Figure] = []
-    for keep_session in (False, True):
-        ours, floor = alternate(
-            rounds,
-            partial(cpu_s, queries_of_ostinato, count, keep_session=keep_session),
-            partial(cpu_s, queries_of_floor, count, keep_session=keep_session),
+    return [
+        figure
+        for load in (MAIN_JOB, SHORTEST)
+        for figure in (
+            cpu_figure(load, rounds, count, keep_session=False),
+            cpu_figure(load, rounds, count, keep_session=True),
+            lean_figure(load, rounds, count),
         )
-        detail = f"{ours / count * 1e3:.2f} / {floor / count * 1e3:.2f} ms a query"
-        kept = "sessions kept" if keep_session else "nothing kept"
-        figures.append(
-            Figure(f"{count:,} one-tool queries / floor (b), {kept}, CPU", ours / floor, "×", 1.2, detail)
-        )
-    return figures
+    ]
+
+
+def cpu_figure(load: Load, rounds: int, count: int, *, keep_session: bool) -> Figure:
+    ours, floor = alternate(
+        rounds,
+        partial(cpu_s, queries_of_ostinato, load, count, keep_session=keep_session),
+        partial(cpu_s, queries_of_floor, load, count, keep_session=keep_session),
+    )
+    detail = f"{ours / count * 1e3:.2f} / {floor / count * 1e3:.2f} ms a query"
+    kept = "sessions kept" if keep_session else "nothing kept"
+    return Figure(f"{count:,} × {load.name} / floor (b), {kept}, CPU", ours / floor, "×", CPU_LIMIT, detail)
+
+
+def lean_figure(load: Load, rounds: int, count: int) -> Figure:
+    """Published: how much of floor (b) is the hand-over of events."""
+    bare, lean = alternate(
+        rounds,
+        partial(cpu_s, queries_of_floor, load, count, keep_session=False),
+        partial(cpu_s, partial(queries_of_floor, query=lean_query), load, count, keep_session=False),
+    )
+    detail = f"{bare / count * 1e3:.2f} / {lean / count * 1e3:.2f} ms a query"
+    return Figure(
+        f"{count:,} × {load.name}, floor (b) / without hand-over, CPU", bare / lean, "×", None, detail
+    )
 
 
 def measured(rounds: int, count: int = MANY) -> list[Figure]:

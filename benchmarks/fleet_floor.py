@@ -58,6 +58,20 @@ class Session:
             os.close(self._file)
 
 
+async def lean_query(model: ScriptedModel, tool: Tool, folder: Path | None) -> None:
+    """The least that can be written: who reads the events is called by the loop. So nobody can walk away from it,
+    or be slow, without holding up the reading of the model itself.
+    """
+
+    async def read(batch: Sequence[object]) -> None:
+        for _event in batch:
+            pass
+
+    session = Session(folder)
+    await _loop(session, model, tool, read)
+    await session.close()
+
+
 async def bare_query(model: ScriptedModel, tool: Tool, folder: Path | None) -> None:
     """One prompt, consumed to its end."""
     send, receive = anyio.create_memory_object_stream[Sequence[object]](WAITING_BATCHES)
