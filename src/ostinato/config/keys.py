@@ -163,6 +163,11 @@ SETTINGS: Final = Fields((
     Key("autoCompactEnabled", Switch(), "Shortens the context when it is nearly full."),
     Key("effortLevel", Text(EFFORTS), "How hard the model thinks."),
     Key("alwaysThinkingEnabled", Switch(), "Lets the model think by default."),
+    Key(
+        "pidNamespace",
+        Switch(),
+        "Commands see only the processes of their conversation, where the system allows it (processes.md); `false` turns it off.",
+    ),
     Key("autoMemoryEnabled", Switch(), "Lets the model keep notes between sessions.", is_used=False),
     Key("outputStyle", Text(), "The name of an output style.", is_used=False),
     Key("statusLine", Anything("object"), "A command that prints the status line.", is_used=False),

@@ -56,6 +56,7 @@ class Settings(msgspec.Struct, frozen=True):
     is_auto_compact_enabled: Sourced[bool] | None = None
     effort_level: Sourced[Effort] | None = None
     is_thinking_on: Sourced[bool] | None = None
+    pid_namespace: Sourced[bool] | None = None
     others: Mapping[str, Node] = msgspec.field(default_factory=dict[str, Node])
     unknown: tuple[str, ...] = ()
 
@@ -78,6 +79,7 @@ _FIELDS: Final = frozenset({
     "autoCompactEnabled",
     "effortLevel",
     "alwaysThinkingEnabled",
+    "pidNamespace",
 })
 
 
@@ -106,6 +108,7 @@ def settings_from(merged: Branch) -> Settings:
         is_auto_compact_enabled=_one(merged, "autoCompactEnabled", bool),
         effort_level=cast("Sourced[Effort] | None", _one(merged, "effortLevel", str)),
         is_thinking_on=_one(merged, "alwaysThinkingEnabled", bool),
+        pid_namespace=_one(merged, "pidNamespace", bool),
         others={name: node for name, node in merged.nodes.items() if name not in _FIELDS},
         unknown=tuple(name for name in merged.nodes if name not in known),
     )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.deferred_tools import FoundTools, found_in
+from ostinato.engine.apart_commands import processes_of
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.configuration import (
@@ -61,14 +62,12 @@ from ostinato.permissions.verdict import Policy
 from ostinato.ports import ModelFacts, Permissions
 from ostinato.processes import BackgroundFacts
 from ostinato.records import SessionStarted
-from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import ChildEnvironment
 from ostinato.sandbox.shell_folder import ShellFolder
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.state import ModelSettings
 from ostinato.todo_list import TodoList, todos_in
 from ostinato.tool import Tool, find_tool
-from ostinato.tools.background_text import background_notice
 from ostinato.tools.equipment import Equipment
 from ostinato.version import VERSION
 
@@ -236,7 +235,7 @@ class _Maker:
         ground = self._ground
         spill = spill_folder(ground.data_root, ground.cwd, session)
         children = ChildEnvironment(ground.environment)
-        background = BackgroundProcesses(children, spill, self._tell_of_end)
+        background = processes_of(self._options, children, spill, self._tell_of_end)
         shell = ShellFolder(ground.cwd, ground.roots)
         workspace = LocalWorkspace(ground.cwd, ground.roots, children, spill, ground.home, background, shell)
         place = Place(
@@ -252,6 +251,8 @@ class _Maker:
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
 
     def _tell_of_end(self, facts: BackgroundFacts) -> None:
+        from ostinato.tools.background_text import background_notice  # ruff: ignore[import-outside-top-level] - few commands run on
+
         self._options.on_notice(background_notice(facts))
 
     async def parts(self, place: Place, chosen: ChosenModel) -> Parts:

@@ -153,6 +153,7 @@ _KINDS: Final[Mapping[str, tuple[Fits, str]]] = {
     ),
     "web_search_headers": (_is_environment, "a dict from texts to texts"),
     "background_on_timeout": _SWITCH,
+    "pid_namespace": _SWITCH,
     "model_overrides": _MAPPING,
     "models": (_is_mapping, "a dict from names to dicts"),
     "on_notice": (callable, "a function that takes a sentence"),

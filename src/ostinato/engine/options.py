@@ -100,6 +100,7 @@ class Options(msgspec.Struct, frozen=True):
     without one they do without.
     `web_private_hosts` names places that WebFetch may read although they are not public (`localhost:8000`, `10.0.0.0/8`).
     `background_on_timeout`: a command of the model whose time is over goes on in the background (docs/processes.md).
+    `pid_namespace`: commands see only the processes of their conversation, where the system allows it (docs/processes.md).
     `web_search` is the address of a search service with `{query}` in it (`web_search_headers` go with it), a function, or
     "provider": the model's provider searches while it answers, where it can, without a question (docs/tools.md).
     `models` says what is known of models, by name; `model_overrides` the same of the chosen one. `deadlines` bound the waits for
@@ -149,6 +150,7 @@ class Options(msgspec.Struct, frozen=True):
     web_search: str | SearchWeb | None = None
     web_search_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     background_on_timeout: bool = True
+    pid_namespace: bool = True
     model_overrides: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
     deadlines: Deadlines = DEFAULT_DEADLINES
@@ -200,6 +202,7 @@ class QueryOptions(TypedDict, total=False):
     web_search: str | SearchWeb | None
     web_search_headers: Mapping[str, str]
     background_on_timeout: bool
+    pid_namespace: bool
     model_overrides: Mapping[str, Any]
     models: Mapping[str, Mapping[str, Any]]
     deadlines: Deadlines

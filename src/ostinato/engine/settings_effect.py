@@ -107,6 +107,7 @@ def _with_settings(options: Options, settings: Settings, around: StartedIn, noti
         else options.small_model,
         append_system_prompt="\n\n".join(part for part in appended if part.strip()),
         add_dirs=(*options.add_dirs, *_folders(settings.permissions, options, around, notices)),
+        pid_namespace=options.pid_namespace and _value(settings.pid_namespace, True),
         models={**_snake(settings.models), **options.models},
         environment={**around.environment, **_variables(settings, notices)},
         config=_features(options.config, settings),

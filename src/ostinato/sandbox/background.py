@@ -7,18 +7,19 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.lowlevel
 
 from ostinato.errors import UsageError
 from ostinato.processes import BackgroundFacts, BackgroundOutput, background_task_id
-from ostinato.sandbox.background_process import BackgroundProcess
-from ostinato.sandbox.output import Begun
-from ostinato.sandbox.output_log import OutputLog
 from ostinato.sandbox.run_group import RunGroup
-from ostinato.sandbox.start import Child, start_child
+
+if TYPE_CHECKING:
+    from ostinato.sandbox.background_process import BackgroundProcess
+    from ostinato.sandbox.output import Begun
+    from ostinato.sandbox.start import Child
 
 MAX_RUNNING: Final = 16
 MAX_REMEMBERED: Final = 64
@@ -32,7 +33,8 @@ SLOWEST_LOOK_S: Final = 0.05
 
 
 class BackgroundProcesses:
-    """Implements the `Background` port. `group` is shared with the commands that are waited for.
+    """Implements the `Background` port. `group` is shared with the commands that are waited for; `is_apart` gives it process ids of
+    its own, where that is allowed.
 
     `on_end` hears of each command that ended by itself, in the event loop in which it was started.
     """
@@ -42,8 +44,10 @@ class BackgroundProcesses:
         env: Mapping[str, str],
         spill_dir: Path | None,
         on_end: Callable[[BackgroundFacts], None] | None = None,
+        *,
+        is_apart: bool = False,
     ) -> None:
-        self.group = RunGroup()
+        self.group = RunGroup(is_apart=is_apart)
         self._env = env
         self._spill_dir = spill_dir
         self._by_id: dict[str, BackgroundProcess] = {}
@@ -51,15 +55,30 @@ class BackgroundProcesses:
         self._is_closed = False
 
     def start(self, command: str, *, folder: Path, call_id: str) -> BackgroundFacts:
+        from ostinato.sandbox.background_process import BackgroundProcess  # ruff: ignore[import-outside-top-level] - loads with a first command
+        from ostinato.sandbox.output_log import OutputLog  # ruff: ignore[import-outside-top-level] - as above
+        from ostinato.sandbox.start import start_child  # ruff: ignore[import-outside-top-level] - as above
+
         task_id = self._free_id(call_id)
-        child = start_child(("bash", "-c", command), cwd=folder, env=self._env, group=self.group)
+        child = start_child(
+            ("bash", "-c", command), cwd=folder, env=self._env, group=self.group, is_apart=True
+        )
         log = OutputLog.in_folder(self._spill_dir)
         return self._follow(BackgroundProcess(task_id, command, child, log, self._teller()))
 
     def take_over(
-        self, command: str, child: Child, take_output: Callable[[], Begun], *, call_id: str, started_s: float
+        self,
+        command: str,
+        child: "Child",
+        take_output: "Callable[[], Begun]",
+        *,
+        call_id: str,
+        started_s: float,
     ) -> BackgroundFacts:
         """A command of the group that was waited for until now. Raises UsageError, with nothing changed, when too many run already."""
+        from ostinato.sandbox.background_process import BackgroundProcess  # ruff: ignore[import-outside-top-level] - as above
+        from ostinato.sandbox.output_log import OutputLog  # ruff: ignore[import-outside-top-level] - as above
+
         task_id = self._free_id(call_id)
         log = OutputLog(take_output())
         return self._follow(
@@ -80,7 +99,7 @@ class BackgroundProcesses:
             raise UsageError(f"there is a background command `{task_id}` already", hint="call again")
         return task_id
 
-    def _follow(self, process: BackgroundProcess) -> BackgroundFacts:
+    def _follow(self, process: "BackgroundProcess") -> BackgroundFacts:
         self._by_id[process.task_id] = process
         self._forget_oldest()
         process.follow()
@@ -143,7 +162,7 @@ class BackgroundProcesses:
 
         return tell
 
-    def _get(self, task_id: str) -> BackgroundProcess:
+    def _get(self, task_id: str) -> "BackgroundProcess":
         found = self._by_id.get(task_id)
         if found is not None:
             return found
@@ -161,7 +180,7 @@ class BackgroundProcesses:
             del self._by_id[task_id]
 
 
-async def _until_ended(processes: Sequence[BackgroundProcess], up_to_s: float) -> None:
+async def _until_ended(processes: "Sequence[BackgroundProcess]", up_to_s: float) -> None:
     until_s, pause_s = time.monotonic() + up_to_s, FIRST_LOOK_S
     while any(process.state == "running" for process in processes):
         left_s = until_s - time.monotonic()

@@ -75,6 +75,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     stdin: bytes | None = None,
     on_output: Callable[[str], None] | None = None,
     group: RunGroup | None = None,
+    is_apart: bool = False,
     pass_fds: Sequence[int] = (),
     folds: bool = False,
     take_over: TakeOver | None = None,
@@ -91,7 +92,7 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
 
     `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation
     SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline; what has its output
-    elsewhere ends with the `group`, and with this process at the latest.
+    elsewhere ends with the `group`, and with this process at the latest. `is_apart` runs it in the group's pid namespace, if it has one.
 
     Raises UsageError when the child cannot be started: no such program or folder, not executable, arguments too long.
     """
@@ -100,7 +101,14 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
     output = OutputWindow(max_output_bytes, spill, fold=TerminalFold() if folds else None)
     stderr = OutputWindow(max_output_bytes)
     child = start_child(
-        argv, cwd=cwd, env=env, separate_stderr=separate_stderr, stdin=stdin, group=group, pass_fds=pass_fds
+        argv,
+        cwd=cwd,
+        env=env,
+        separate_stderr=separate_stderr,
+        stdin=stdin,
+        group=group,
+        pass_fds=pass_fds,
+        is_apart=is_apart,
     )
     run = _Run(child.process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
 

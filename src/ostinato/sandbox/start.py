@@ -6,6 +6,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -34,11 +35,12 @@ def start_child(
     stdin: bytes | None = None,
     group: RunGroup | None = None,
     pass_fds: Sequence[int] = (),
+    is_apart: bool = False,
 ) -> Child:
-    """Raises UsageError when the child cannot be started.
+    """Raises UsageError when the child cannot be started. `is_apart`: in the pid namespace of the group, if it has one.
 
     Started on the calling thread: Python starts children with `vfork` and the interpreter lock held, so that a worker
-    thread would cost its hop and free nobody.
+    thread would cost its hop and free nobody. Only into a namespace another thread must go (`entrance`).
     """
     token, guard = uuid.uuid4().hex, guard_of(os.getpid())
     group_token = "" if group is None else group.token
@@ -58,7 +60,8 @@ def start_child(
         if stdin is not None:
             source = child_ends.enter_context(_unnamed_file(stdin)).fileno()
         try:
-            process = subprocess.Popen(
+            begin = partial(
+                subprocess.Popen[bytes],
                 [_encoded(word) for word in argv],
                 cwd=cwd,
                 env={**env, RUN_ID_VARIABLE: nested_run_id(outer, guard.token, group_token, token)},
@@ -68,6 +71,7 @@ def start_child(
                 start_new_session=True,
                 pass_fds=tuple(pass_fds),
             )
+            process = group.start(begin) if is_apart and group is not None else begin()
         except (OSError, ValueError, IndexError) as error:
             raise _explain_start(argv, cwd, error) from error
         undo.pop_all()

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 from anyio import to_thread
@@ -21,12 +21,13 @@ from ostinato.processes import BackgroundFacts, ProcessResult
 from ostinato.real_path import real_path
 from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
-from ostinato.sandbox.files import read_regular_file, replace_regular_file
-from ostinato.sandbox.output import Begun
-from ostinato.sandbox.process import TakeOver, run_process
 from ostinato.sandbox.run_group import RunGroup
 from ostinato.sandbox.shell_folder import ShellFolder, folder_report, may_change_folder
-from ostinato.sandbox.start import Child
+
+if TYPE_CHECKING:
+    from ostinato.sandbox.output import Begun
+    from ostinato.sandbox.process import TakeOver
+    from ostinato.sandbox.start import Child
 
 
 def _own_environment() -> dict[str, str]:
@@ -97,6 +98,8 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         Raises OSError as the system gives it, UsageError for a folder, FIFO, socket or device (never opened), and for a link
         put into the path since.
         """
+        from ostinato.sandbox.files import read_regular_file  # ruff: ignore[import-outside-top-level] - loads with a first call
+
         return await to_thread.run_sync(read_regular_file, self.cwd / path, offset, max_bytes)
 
     async def replace_file(
@@ -121,12 +124,16 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         replacing ("": there is no such file yet), or when a new file turns up at that moment; UsageError for what is no
         regular file; OSError as the system gives it.
         """
+        from ostinato.sandbox.files import replace_regular_file  # ruff: ignore[import-outside-top-level] - loads with a first call
+
         return await to_thread.run_sync(
             replace_regular_file, self.cwd / path, data, expected, before, data_hash
         )
 
     async def run(self, argv: Sequence[str], **options: Unpack[ProgramOptions]) -> ProcessResult:
         """`run_process` in `cwd` with this workspace's environment."""
+        from ostinato.sandbox.process import run_process  # ruff: ignore[import-outside-top-level] - loads with a first call
+
         return await run_process(
             argv,
             cwd=self.cwd,
@@ -138,6 +145,8 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
 
     async def run_shell(self, command: str, **options: Unpack[ShellOptions]) -> ProcessResult:
         """A line of bash in `shell_folder`, which it may change for the rounds to come (not once it was moved)."""
+        from ostinato.sandbox.process import run_process  # ruff: ignore[import-outside-top-level] - loads with a first call
+
         call_id = options.pop("moves_as", None)
         run = partial(
             run_process,
@@ -145,6 +154,7 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
             env=self.environment,
             spill_dir=self.spill_dir,
             group=self._group,
+            is_apart=True,
             folds=True,
             take_over=self._mover(command, call_id),
             **options,
@@ -161,12 +171,14 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         moved = "" if folder is None else self.shell.ended_in(folder)
         return replace(result, folder_note="; ".join(filter(None, (news, moved))))
 
-    def _mover(self, command: str, call_id: str | None) -> TakeOver | None:
+    def _mover(self, command: str, call_id: str | None) -> "TakeOver | None":
         background = self.background
         if background is None or call_id is None:
             return None
 
-        def move(child: Child, take_output: Callable[[], Begun], started_s: float) -> BackgroundFacts | None:
+        def move(
+            child: "Child", take_output: "Callable[[], Begun]", started_s: float
+        ) -> BackgroundFacts | None:
             try:
                 return background.take_over(command, child, take_output, call_id=call_id, started_s=started_s)
             except UsageError:  # too many run already: then it ends at its deadline like any other
