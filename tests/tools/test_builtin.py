@@ -16,7 +16,7 @@ from ostinato.tools.builtin import builtin_tools
 from ostinato.tools.edit import EditInput
 from ostinato.tools.equipment import Equipment
 from ostinato.tools.glob import GlobInput
-from ostinato.tools.grep import GrepInput
+from ostinato.tools.grep_input import GrepInput
 from ostinato.tools.multi_edit import MultiEditInput
 from ostinato.tools.notebook_change import NotebookEditInput
 from ostinato.tools.read import ReadInput

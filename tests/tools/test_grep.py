@@ -9,7 +9,7 @@ from tests.tools.tool_folder import ToolFolder
 
 from ostinato.testing.fake_workspace import FakeWorkspace, played
 from ostinato.tool import Access
-from ostinato.tools.grep import MAX_DATED_FILES
+from ostinato.tools.grep_steps import MAX_DATED_FILES
 
 pytestmark = pytest.mark.process
 

@@ -5,8 +5,6 @@ cannot know after a compaction or a resume is told again.
 from collections.abc import Sequence
 from typing import Final
 
-from ostinato.attachments.quoted_text import quoted
-from ostinato.attachments.told import told_keys
 from ostinato.messages import AssistantMessage, Message, Reminder, ToolResult, UserMessage, attachment_message
 from ostinato.ports import Ids, Workspace
 from ostinato.processes import BackgroundFacts, background_task_id
@@ -35,8 +33,10 @@ class BackgroundEnds:
         background = self._workspace.background
         present = () if background is None else background.all()
         is_first, self._is_first = self._is_first, False
-        if not present and not is_first:
+        if not present and (not is_first or not view):
             return ()
+        from ostinato.attachments.told import told_keys  # ruff: ignore[import-outside-top-level] - not before there is something said
+
         started, told = _started(view), told_keys(view, SOURCE)
         # Known is what the view has held once: a notice that an abort threw away was not told.
         self._known_ends |= told
@@ -93,6 +93,8 @@ def _names_its_task(result: ToolResult) -> bool:
 
 
 def _named(facts: BackgroundFacts) -> str:
+    from ostinato.attachments.quoted_text import quoted  # ruff: ignore[import-outside-top-level] - few commands run on
+
     line = " ".join(facts.command.split())
     short = line if len(line) <= MAX_COMMAND_CHARACTERS else f"{line[:MAX_COMMAND_CHARACTERS]}…"
     return f"The background command {facts.task_id} ({quoted(short)})"

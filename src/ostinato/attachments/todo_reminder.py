@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ostinato.attachments.quoted_text import quoted
 from ostinato.messages import AssistantMessage, AttachmentMessage, Message, Reminder, attachment_message
 from ostinato.ports import Ids
 from ostinato.todo_list import TOOL_NAME, Todo, TodoList
@@ -38,6 +37,8 @@ class TodoReminder:
 
 
 def _line(item: Todo) -> str:
+    from ostinato.attachments.quoted_text import quoted  # ruff: ignore[import-outside-top-level] - few lists are told of
+
     return f"{MARKS[item.status]} {quoted(' '.join(item.content.split()))}"
 
 

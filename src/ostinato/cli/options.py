@@ -7,7 +7,6 @@ from ostinato.cli.flags import Flags
 from ostinato.cli.prompt_input import legal_text
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options, SettingSource
 from ostinato.errors import ConfigurationError, UsageError
-from ostinato.permissions.rule_doubts import doubt_of
 from ostinato.permissions.rules import Behaviour, parse_rule
 
 
@@ -82,6 +81,8 @@ def _checked_rule(rule: str, behaviour: Behaviour) -> str:
         parsed = parse_rule(rule, behaviour, "the command line")
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
+    from ostinato.permissions.rule_doubts import doubt_of  # ruff: ignore[import-outside-top-level] - most calls bring no rules
+
     doubt, _, hint = doubt_of(parsed).partition(": ")
     if doubt:
         raise UsageError(f"the {behaviour} rule `{rule}` matches nothing: {doubt}", hint=hint)

@@ -3,7 +3,6 @@
 What was said before a limit ended the work is all there will be, and is printed; before any other early end it is no answer.
 """
 
-from ostinato.cli.ending import ending_text
 from ostinato.cli.shown import NOTHING, Shown, warning_line
 from ostinato.cli.terminal_text import terminal_text
 from ostinato.cli.tool_lines import ToolLines
@@ -29,6 +28,8 @@ class TextOutput:
         self._answer.take(event)
         match event:
             case Terminal():
+                from ostinato.cli.ending import ending_text  # ruff: ignore[import-outside-top-level] - no request waits for it
+
                 return Shown(self._answered(event), ending_text(event, self._answer, self._resume_hint))
             case SystemEvent(SystemMessage(subtype="local_command_output")):
                 return NOTHING  # the result says it once more

@@ -16,7 +16,6 @@ from ostinato.loop.compaction_notices import boundary_notice
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.request import RequestBuilder
-from ostinato.loop.summaries import Summaries
 from ostinato.messages import SystemMessage, Usage
 from ostinato.ports import Abort, ModelRequest, QuerySource, QueryTracking
 from ostinato.records import AnyEdit, Attempt, Boundary, Record
@@ -85,6 +84,8 @@ class ConversationContext:
     def pass_facts(self) -> PassFacts:
         """For a summary that a person asks for; what it costs is written and counted."""
         ledger = Ledger(_Noting(self._keeper), _to_nobody, _offered_to_nobody)
+        from ostinato.loop.summaries import Summaries  # ruff: ignore[import-outside-top-level] - few conversations are summarised
+
         summaries = Summaries(self._state, self._deps, ledger, self._requests)
         return PassFacts(self._state.tool_use_context.model, self.used_tokens(), summarise=summaries)
 

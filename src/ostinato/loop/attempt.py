@@ -6,7 +6,7 @@ side effects has started; else what was completed stays, and the next pass goes 
 
 from collections.abc import Sequence
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import anyio
 import msgspec
@@ -34,7 +34,6 @@ from ostinato.loop.attempt_notices import (
 )
 from ostinato.loop.budget import BudgetSpent, room_left
 from ostinato.loop.deps import Deps
-from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.failures import Again, Failures, GiveUp, NextTry, WithNewKey, WithOtherModel
 from ostinato.loop.fallback import next_model, taken_over
 from ostinato.loop.ledger import Ledger
@@ -42,13 +41,15 @@ from ostinato.loop.model_call import CallModel
 from ostinato.loop.reply import Reply
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.retry_policy import fitting, pieces_of
-from ostinato.loop.transitions.used_tools import may_go_on_with_part
 from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolUse, Usage, closing_fragment
 from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
 from ostinato.records import Attempt, ResponseEnded, Retract
 from ostinato.state import QueryConfig, State
+
+if TYPE_CHECKING:
+    from ostinato.loop.executor import StreamingToolExecutor
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -106,12 +107,23 @@ class Attempts:
         self._past_usage = NO_USAGE
         self._past_denials: list[Denial] = []
         self._abort = state.tool_use_context.abort
+        self._executor: StreamingToolExecutor | None = None
         self._begin()
 
     def _begin(self) -> None:
-        context = self.state.tool_use_context
-        self.reply = Reply(context.model.id, knows_call=self._requests.knows_call)
-        self.executor = StreamingToolExecutor(self._tasks, context, self._deps, self._ledger, self._config)
+        self.reply = Reply(self.state.tool_use_context.model.id, knows_call=self._requests.knows_call)
+        self._executor = None
+
+    @property
+    def executor(self) -> "StreamingToolExecutor":
+        """Made when something is asked of it: no first request waits until it is loaded."""
+        if self._executor is None:
+            from ostinato.loop.executor import StreamingToolExecutor  # ruff: ignore[import-outside-top-level] - as it says
+
+            self._executor = StreamingToolExecutor(
+                self._tasks, self.state.tool_use_context, self._deps, self._ledger, self._config
+            )
+        return self._executor
 
     @property
     def usage(self) -> Usage:
@@ -154,11 +166,8 @@ class Attempts:
     async def _first_request(self) -> ModelRequest:
         """From the model of the query, unless it is to be left alone and another can take over."""
         request = self._requests.build(self.state)
-        context, chain, now_s = (
-            self.state.tool_use_context,
-            self._deps.fallbacks,
-            self._deps.clock.monotonic_s(),
-        )
+        context, chain = self.state.tool_use_context, self._deps.fallbacks
+        now_s = self._deps.clock.monotonic_s()
         left_s = chain.cool_downs.left_s(context.model, now_s)
         if left_s <= 0 or context.source.is_background:
             return self._failures.in_form(request)
@@ -241,6 +250,8 @@ class Attempts:
         await self._tell(kept_notice(self._deps.ids.uuid(), end.error))
         bounds = replace(self.state.bounds, failing=self._failures.failing)
         self.state = replace(self.state, bounds=bounds)
+        from ostinato.loop.transitions.used_tools import may_go_on_with_part  # ruff: ignore[import-outside-top-level] - few replies break off
+
         if not may_go_on_with_part(self.state, self._max_turns):
             return end
         if isinstance(following, WithOtherModel):

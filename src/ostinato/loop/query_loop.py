@@ -5,7 +5,6 @@ reason, or the query ends in one `Terminal` with a reason; both are written befo
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import assert_never
 
 import anyio
 import msgspec
@@ -15,48 +14,16 @@ from ostinato.events import Terminal, Transition
 from ostinato.history import History
 from ostinato.loop.abortable import unless_aborted
 from ostinato.loop.deps import Deps, QueryParams
-from ostinato.loop.guards.guarded import guarded
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.preparation import prepared
 from ostinato.loop.queued_prompts import queued_uuids, started
 from ostinato.loop.request import RequestBuilder
-from ostinato.loop.stop_hooks import tell_failure_hooks
-from ostinato.loop.transitions.aborted import aborted
-from ostinato.loop.transitions.answered import answered
-from ostinato.loop.transitions.blocked import blocked
-from ostinato.loop.transitions.exhausted import exhausted
-from ostinato.loop.transitions.failed import failed
-from ostinato.loop.transitions.hook_stopped import hook_stopped
-from ostinato.loop.transitions.overflowed import media_rejected, overflowed
-from ostinato.loop.transitions.refused import refused
-from ostinato.loop.transitions.repaired import repaired
-from ostinato.loop.transitions.step import End, Step, all_shown
-from ostinato.loop.transitions.truncated import said_again, truncated
-from ostinato.loop.transitions.unfinished import empty, paused
-from ostinato.loop.transitions.used_tools import used_tools
+from ostinato.loop.transitions.step import End, all_shown
 from ostinato.loop.turn import QueryNotes, take_turn
 from ostinato.messages import AssistantMessage
 from ostinato.ports import Abort
 from ostinato.records import Ended
-from ostinato.state import (
-    Aborted,
-    Answered,
-    Blocked,
-    Empty,
-    Exhausted,
-    Failed,
-    HookStopped,
-    MediaRejected,
-    Outcome,
-    Overflowed,
-    Paused,
-    Refused,
-    State,
-    TokenTarget,
-    Truncated,
-    UsedTools,
-    initial_state,
-)
+from ostinato.state import Exhausted, Outcome, State, TokenTarget, initial_state
 from ostinato.stop_hooks import StopFailed
 
 
@@ -104,7 +71,10 @@ async def _passes(
             return await _ended(begun, state, Exhausted(), deps, ledger, notes)
         state = begun
         outcome, state = await take_turn(group, state, params, deps, ledger, requests, notes)
-        step = await _step(state, outcome, params, deps, requests, notes)
+        from ostinato.loop.next_step import next_step  # ruff: ignore[import-outside-top-level] - loads with the end of the first turn
+
+        turn_tokens = notes.usage.output_tokens
+        step = await next_step(state, outcome, params, deps, requests, turn_tokens=turn_tokens)
         ledger.edit(*step.edits)
         if isinstance(step, End):
             return await _ended(step, state, outcome, deps, ledger, notes)
@@ -141,6 +111,8 @@ async def _tell_failure(end: End, deps: Deps, abort: Abort) -> None:
     """A query that ends with an error note is told to the failure hooks; an abort never waits for them."""
     errors = [one.text for one in end.added if isinstance(one, AssistantMessage) and one.is_error]
     if errors and deps.stop_failure_hooks:
+        from ostinato.loop.stop_hooks import tell_failure_hooks  # ruff: ignore[import-outside-top-level] - few queries end like this
+
         failed = StopFailed(end.reason, end.why.message or errors[-1], end.why.kind)
         await unless_aborted(
             abort, lambda: tell_failure_hooks(deps.stop_failure_hooks, failed, deps.clock), otherwise=None
@@ -153,64 +125,6 @@ async def _announce(uuids: Sequence[str], notes: QueryNotes, ledger: Ledger) -> 
         return
     notes.consumed.extend(uuids)
     await ledger.emit(*started(uuids))
-
-
-async def _step(
-    state: State,
-    outcome: Outcome,
-    params: QueryParams,
-    deps: Deps,
-    requests: RequestBuilder,
-    notes: QueryNotes,
-) -> Step:
-    turn_tokens = notes.usage.output_tokens
-    match outcome:
-        case UsedTools():
-            again = _said_again(state, outcome, params, deps)
-            if again is not None:
-                return again
-            step = await used_tools(state, outcome, deps, params.max_turns)
-            return await guarded(step, state, outcome, deps, params.config)
-        case Answered():
-            return await answered(state, outcome, params, deps, turn_tokens=turn_tokens)
-        case Paused():
-            return await paused(state, outcome, params, deps, turn_tokens=turn_tokens)
-        case Empty():
-            return await empty(state, outcome, params, deps, turn_tokens=turn_tokens)
-        case Truncated():
-            may_escalate = params.max_output_tokens_override is None
-            return truncated(state, outcome, deps, may_escalate=may_escalate)
-        case Overflowed():
-            may_compact = params.config.auto_compact
-            return await overflowed(state, outcome, deps, params.max_turns, may_compact=may_compact)
-        case MediaRejected():
-            return await media_rejected(state, outcome, deps, params.max_turns)
-        case Refused():
-            return refused(state, outcome, deps)
-        case Aborted():
-            return aborted(state, outcome, deps, params.max_turns)
-        case Failed():
-            level = requests.next_repair(state) if _is_history_illegal(outcome) else None
-            return failed(state, outcome, deps) if level is None else repaired(state, outcome, deps, level)
-        case HookStopped():
-            return hook_stopped(outcome, deps)
-        case Blocked():
-            return blocked(state, outcome, deps)
-        case Exhausted():
-            return exhausted(outcome)
-        case _:
-            assert_never(outcome)
-
-
-def _said_again(state: State, outcome: UsedTools, params: QueryParams, deps: Deps) -> Step | None:
-    """Calls that hit the output limit may fit the higher one; nothing of them ran."""
-    if outcome.cut is None or params.max_output_tokens_override is not None:
-        return None
-    return said_again(state, msgspec.structs.replace(outcome.cut, records=outcome.records), deps)
-
-
-def _is_history_illegal(outcome: Failed) -> bool:
-    return outcome.error is not None and outcome.error.recover == "repair_history"
 
 
 def _recorded_end(step: End, notes: QueryNotes, ledger: Ledger) -> Terminal:

@@ -14,11 +14,9 @@ from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.cancellation import must_pass
 from ostinato.loop.channel import Channel
-from ostinato.loop.deadline import within_time
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.ownership import start_owned
-from ostinato.loop.prefetch import prefetching
 from ostinato.loop.query_loop import Conclude, QueryEnd, query_loop
 from ostinato.loop.queued_prompts import completed
 from ostinato.loop.turn import QueryNotes
@@ -115,6 +113,9 @@ class Run:
         deps = self._deps
         if deps.budget.remaining_s is None and deps.prefetch is None:
             return await query_loop(self._params, deps, ledger, notes, conclude)
+        from ostinato.loop.deadline import within_time  # ruff: ignore[import-outside-top-level] - most queries need neither
+        from ostinato.loop.prefetch import prefetching  # ruff: ignore[import-outside-top-level] - as above
+
         async with (
             within_time(deps.budget, deps.clock, self.abort),
             prefetching(self._params, deps) as deps,

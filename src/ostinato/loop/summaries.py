@@ -14,7 +14,7 @@ from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.request import RequestBuilder
 from ostinato.loop.side_call import SideAnswer, SideCall, SideEnd, text_request
-from ostinato.loop.turn import OUTPUT_LIMIT_REASONS
+from ostinato.loop.turn_outcome import OUTPUT_LIMIT_REASONS
 from ostinato.messages import AssistantBlock, Document, Image, Text, ToolResult
 from ostinato.normalise.pairing import without_halves
 from ostinato.normalise.rendering import without_trailing_thinking

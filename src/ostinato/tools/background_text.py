@@ -4,9 +4,11 @@ from typing import Final
 
 from ostinato.call_ports import Background
 from ostinato.errors import UsageError
-from ostinato.processes import BackgroundFacts
+from ostinato.processes import BackgroundFacts, BackgroundOutput
 from ostinato.tool import ToolContext
+from ostinato.tools.answer import bounded
 from ostinato.tools.exit_codes import describe_exit
+from ostinato.tools.terminal_text import plain_text
 
 MAX_COMMAND_CHARACTERS: Final = 200
 
@@ -45,3 +47,19 @@ def listed(facts: BackgroundFacts) -> str:
 def background_notice(facts: BackgroundFacts) -> str:
     """For the user, when it has ended by itself."""
     return f"a command in the background has {state_text(facts)}: {short_command(facts.command)}"
+
+
+def told(found: BackgroundOutput, max_bytes: int) -> str:
+    """What was read, and what was not."""
+    facts = found.facts
+    lines = [f"[{facts.task_id}: {state_text(facts)}]"]
+    if found.lost_bytes:
+        lines.append(f"[{found.lost_bytes} bytes before this are not kept]")
+    text = bounded(plain_text(found.text).strip("\n"), max_bytes)
+    if text or not found.unfinished_line:
+        lines.append(text or ("[no output]" if facts.total_bytes == 0 else "[no new output]"))
+    if found.unfinished_line:
+        lines.append(f"[in a line that is not finished: {plain_text(found.unfinished_line)}]")
+    if found.end < facts.total_bytes:
+        lines.append(f"[bytes {found.start} to {found.end} of {facts.total_bytes}; call again for the next]")
+    return "\n".join(lines)

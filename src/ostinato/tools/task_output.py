@@ -5,11 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ostinato.processes import BackgroundOutput
 from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
-from ostinato.tools.answer import bounded, success
-from ostinato.tools.background_text import background_of, listed, state_text
-from ostinato.tools.terminal_text import plain_text
+from ostinato.tools.answer import success
 
 PROMPT: Final = "Read a background command's new output and its state. Without task_id: list them all."
 
@@ -61,6 +58,8 @@ def task_output_tool() -> Tool:
 
 async def read_output(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
     """Raises UsageError for an id that is not there."""
+    from ostinato.tools.background_text import background_of, listed, told  # ruff: ignore[import-outside-top-level] - loads with a first call
+
     request = msgspec.convert(dict(tool_input), TaskOutputInput)
     background = background_of(context)
     if not request.task_id:
@@ -72,19 +71,6 @@ async def read_output(tool_input: Mapping[str, Any], context: ToolContext) -> To
         await background.wait(request.task_id, min(max(request.timeout, 0), MAX_WAIT_MS) / 1000)
     found = background.read(request.task_id, offset=request.offset, max_bytes=MAX_OUTPUT_BYTES)
     is_incomplete = found.lost_bytes > 0 or found.end < found.facts.total_bytes
-    return success(_told(found), max_characters=MAX_RESULT_CHARACTERS, is_incomplete=is_incomplete)
-
-
-def _told(found: BackgroundOutput) -> str:
-    facts = found.facts
-    lines = [f"[{facts.task_id}: {state_text(facts)}]"]
-    if found.lost_bytes:
-        lines.append(f"[{found.lost_bytes} bytes before this are not kept]")
-    text = bounded(plain_text(found.text).strip("\n"), MAX_OUTPUT_BYTES)
-    if text or not found.unfinished_line:
-        lines.append(text or ("[no output]" if facts.total_bytes == 0 else "[no new output]"))
-    if found.unfinished_line:
-        lines.append(f"[in a line that is not finished: {plain_text(found.unfinished_line)}]")
-    if found.end < facts.total_bytes:
-        lines.append(f"[bytes {found.start} to {found.end} of {facts.total_bytes}; call again for the next]")
-    return "\n".join(lines)
+    return success(
+        told(found, MAX_OUTPUT_BYTES), max_characters=MAX_RESULT_CHARACTERS, is_incomplete=is_incomplete
+    )

@@ -7,7 +7,6 @@ import msgspec
 
 from ostinato.tool import NO_ACCESS, Tool, ToolContext, ToolOutcome
 from ostinato.tools.answer import MAX_FAILURE_CHARACTERS, success
-from ostinato.tools.background_text import background_of, listed
 
 PROMPT: Final = "Stop a background command and everything it started."
 
@@ -39,6 +38,8 @@ def task_stop_tool() -> Tool:
 
 async def stop_task(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
     """Raises UsageError for an id that is not there."""
+    from ostinato.tools.background_text import background_of, listed  # ruff: ignore[import-outside-top-level] - loads with a first call
+
     request = msgspec.convert(dict(tool_input), TaskStopInput)
     facts = await background_of(context).stop(request.task_id)
     return success(listed(facts), max_characters=MAX_FAILURE_CHARACTERS)
