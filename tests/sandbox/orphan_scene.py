@@ -32,6 +32,10 @@ env -i /usr/bin/setsid -f /bin/sleep MARK.8 >/dev/null 2>&1
 touch ready
 """
 COUNT: Final = 8
+HIDES: Final = (
+    "(ulimit -S -R unlimited; exec env -i /usr/bin/setsid -f /bin/sleep MARK.0 >/dev/null 2>&1); touch ready"
+)
+"""Neither session nor parent, environment or mark lead to this one."""
 STAYS: Final = f"{CHILDREN}\ntrap '' TERM; while :; do sleep MARK.9; done"
 
 
@@ -45,6 +49,10 @@ def scripted(tree: str, end: str, mark: str) -> ScriptedModel:
             started = Reply(call("Bash", "t1", command=stays, run_in_background=True))
             stop = Reply(call("TaskStop", "t2", task_id=background_task_id("t1")))
             return ScriptedModel(started, Reply(say("done")), stop, Reply(say("done")))
+        case "hidden":
+            return ScriptedModel(
+                Reply(call("Bash", "t1", command=HIDES.replace("MARK", mark))), Reply(say("done"))
+            )
         case _:
             return ScriptedModel(Reply(call("Bash", "t1", command=leaves)), Reply(say("done")))
 
@@ -69,7 +77,11 @@ async def talk(engine: QueryEngine, tree: str, end: str, folder: Path) -> None:
 
 
 async def main(tree: str, end: str, folder: Path, mark: str) -> None:
-    environment = {"HOME": str(folder), "PATH": os.environ["PATH"]}
+    environment = {
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        "OSTINATO_PID_NAMESPACE": os.environ.get("OSTINATO_PID_NAMESPACE", ""),
+    }
     options = Options(
         cwd=folder,
         model=scripted(tree, end, mark),

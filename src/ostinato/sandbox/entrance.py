@@ -35,13 +35,17 @@ zombies for it, and has no handler: then no signal from inside ends it."""
 
 INIT_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 UP_WITHIN_MS: Final = 5_000
+MAX_NAMESPACES: Final = 256
+"""In a process, unless something runs in more of them; each costs about 0.15 MB."""
 
 
 class Entrance:
     """Of one process. `refusal` says why there can be no namespace, "" as long as nothing speaks against it."""
 
-    def __init__(self, owner: int) -> None:
+    def __init__(self, owner: int, *, max_namespaces: int = MAX_NAMESPACES) -> None:
         self._owner = owner
+        self._max_namespaces = max_namespaces
+        self._by_use: dict[int, subprocess.Popen[bytes]] = {}
         self.refusal = lacking_right()
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._descriptors: list[int] = []
@@ -56,12 +60,19 @@ class Entrance:
         except (OSError, RuntimeError, ImportError) as error:
             self.refusal = str(error) or type(error).__name__
 
+    @property
+    def count(self) -> int:
+        """Of the namespaces in which something was started and that have not ended."""
+        return len(self._by_use)
+
     def new_namespace(self) -> "subprocess.Popen[bytes]":
         """Process 1 of a new namespace, with its own `/proc`. It ends with this process, and when it is killed; then the kernel kills
         everything inside. Raises OSError.
         """
         with contextlib.suppress(IndexError):
             return self._spare.pop()
+        if len(self._by_use) >= self._max_namespaces:
+            self._done(self._end_idle)
         read_end, write_end = os.pipe()
         try:
             init = self._done(partial(self._make, write_end))
@@ -77,9 +88,14 @@ class Entrance:
             os.close(read_end)
         return init
 
-    def start(self, init: int, begin: Begin) -> "subprocess.Popen[bytes]":
+    def start(self, init: "subprocess.Popen[bytes]", begin: Begin) -> "subprocess.Popen[bytes]":
         """What `begin` starts, inside. Raises OSError when it cannot be started there, also because the namespace is gone."""
         return self._done(partial(self._start, init, umask_now(), begin))
+
+    def end(self, init: "subprocess.Popen[bytes]") -> None:
+        """SIGKILL to everything inside. Whether it is gone shows in `init`, which is to be waited for."""
+        self._by_use.pop(init.pid, None)
+        init.kill()
 
     # ------------------------------------------------------------------------------------------------ in its thread
 
@@ -102,14 +118,27 @@ class Entrance:
                 start_new_session=True,
             )
 
-    def _start(self, init: int, umask: int, begin: Begin) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, init: "subprocess.Popen[bytes]", umask: int, begin: Begin
+    ) -> "subprocess.Popen[bytes]":
         os.umask(umask)
+        self._by_use.pop(init.pid, None)
         with contextlib.ExitStack() as opened:
-            mounts, ids = (_opened(opened, f"/proc/{init}/ns/{kind}") for kind in ("mnt", "pid"))
+            mounts, ids = (_opened(opened, f"/proc/{init.pid}/ns/{kind}") for kind in ("mnt", "pid"))
+            self._by_use[init.pid] = init
             with self._coming_home():
                 enter_mounts(mounts)
                 enter_process_ids(ids)
                 return begin()
+
+    def _end_idle(self) -> None:
+        """The namespaces that were used longest ago and in which nothing runs; whoever needs one again gets a new one."""
+        for pid, init in tuple(self._by_use.items()):
+            if len(self._by_use) < self._max_namespaces:
+                return
+            if _inside(pid) <= {"1"}:
+                self.end(init)
+                init.wait()
 
     def _same_root(self, init: int) -> bool:
         """In a changed root (`chroot`) entering a mount namespace would leave it."""
@@ -191,6 +220,14 @@ def _opened(stack: contextlib.ExitStack, path: str) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     stack.callback(os.close, descriptor)
     return descriptor
+
+
+def _inside(init: int) -> set[str]:
+    """The ids, inside, of all that is there; none if it is gone."""
+    try:
+        return {name for name in os.listdir(f"/proc/{init}/root/proc") if name.isdigit()}
+    except OSError:
+        return set()
 
 
 def _await_up(pipe: int) -> None:

@@ -9,6 +9,7 @@ import os
 import select
 import subprocess
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from ostinato.sandbox.entrance import Begin, Entrance, entrance_of
@@ -20,19 +21,20 @@ GONE_WITHIN_MS: Final = 500
 class PidNamespace:
     """Mutable on purpose: there is none before the first command. Not for use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, find_entrance: Callable[[int], Entrance] = entrance_of) -> None:
+        self._find_entrance = find_entrance
         self._init: subprocess.Popen[bytes] | None = None
         self._owner = 0
 
     def start(self, begin: Begin) -> "subprocess.Popen[bytes]":
         """What `begin` starts: inside where it can be. Raises what `begin` raises."""
-        entrance = entrance_of(os.getpid())
+        entrance = self._find_entrance(os.getpid())
         for _ in range(2):
             init = self._living(entrance)
             if init is None:
                 break
             try:
-                return entrance.start(init.pid, begin)
+                return entrance.start(init, begin)
             except OSError:
                 if init.poll() is None:
                     break  # a folder that is mounted only outside, or a start that fails there too and says why
@@ -43,7 +45,7 @@ class PidNamespace:
         init, self._init = self._init, None
         if init is None or self._owner != os.getpid():
             return
-        init.kill()
+        self._find_entrance(self._owner).end(init)
         if not _ends(init.pid):
             threading.Thread(target=init.wait, daemon=True, name="ostinato-namespace-end").start()
             return
