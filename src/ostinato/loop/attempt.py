@@ -43,7 +43,6 @@ from ostinato.loop.request import RequestBuilder
 from ostinato.loop.retry_policy import fitting, pieces_of
 from ostinato.loop.turn_tasks import TurnTasks
 from ostinato.messages import NO_USAGE, AssistantMessage, SystemMessage, ToolUse, Usage, closing_fragment
-from ostinato.normalise.token_estimate import request_tokens
 from ostinato.ports import ModelRequest
 from ostinato.records import Attempt, ResponseEnded, Retract
 from ostinato.state import QueryConfig, State
@@ -226,7 +225,7 @@ class Attempts:
 
     def _no_room(self, request: ModelRequest) -> BudgetSpent | None:
         """Why the budget does not allow the call any more; then nobody waits for it."""
-        estimate = partial(request_tokens, request, self.state.messages)
+        estimate = partial(self._requests.estimate, request, self.state.messages)
         model = self.state.tool_use_context.model
         room = room_left(self._deps.budget, model, estimate, request.max_output_tokens)
         return room if isinstance(room, BudgetSpent) else None
@@ -282,7 +281,7 @@ class Attempts:
         state, reply = self.state, self.reply
         budget, model = self._deps.budget, state.tool_use_context.model
         reply.previous_id = state.messages.open_response_id
-        estimate = partial(request_tokens, request, state.messages)
+        estimate = partial(self._requests.estimate, request, state.messages)
         request = fitting(request, estimate(), self._deps.fallbacks.windows.believed(model).context_window)
         room = budget.reserve(model, estimate, request.max_output_tokens)
         if isinstance(room, BudgetSpent):

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ostinato.history import History
 from ostinato.loop.deps import QueryParams
 from ostinato.messages import AssistantMessage
 from ostinato.normalise.normaliser import Normaliser
@@ -75,6 +76,10 @@ class RequestBuilder:
             new_tools_tokens=self._new_tools_tokens(),
             window_tokens=state.tool_use_context.model.context_window,
         )
+
+    def estimate(self, request: ModelRequest, history: History) -> int:
+        """Input tokens of a request that was built here from this history, whatever its reply is allowed."""
+        return request_tokens(request, history, self._sizes)
 
     def _new_tools_tokens(self) -> int:
         """Of tools that the request which was counted last did not have yet."""
