@@ -136,7 +136,7 @@ class Entrance:
         for pid, init in tuple(self._by_use.items()):
             if len(self._by_use) < self._max_namespaces:
                 return
-            if _inside(pid) <= {"1"}:
+            if processes_inside(pid) <= {"1"}:
                 self.end(init)
                 init.wait()
 
@@ -222,7 +222,7 @@ def _opened(stack: contextlib.ExitStack, path: str) -> int:
     return descriptor
 
 
-def _inside(init: int) -> set[str]:
+def processes_inside(init: int) -> set[str]:
     """The ids, inside, of all that is there; none if it is gone."""
     try:
         return {name for name in os.listdir(f"/proc/{init}/root/proc") if name.isdigit()}

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from ostinato.sandbox.entrance import Begin, Entrance, entrance_of
+from ostinato.sandbox.entrance import Begin, Entrance, entrance_of, processes_inside
 
 GONE_WITHIN_MS: Final = 500
 """How long an end may wait for the last one; the kernel ends process 1 only after all others are reaped, some of them by us."""
@@ -36,8 +36,9 @@ class PidNamespace:
             try:
                 return entrance.start(init, begin)
             except OSError:
-                if init.poll() is None:
+                if processes_inside(init.pid):
                     break  # a folder that is mounted only outside, or a start that fails there too and says why
+                self.end()  # somebody ended it
         return begin()
 
     def end(self) -> None:
