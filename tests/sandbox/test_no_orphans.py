@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.orphan_scene import COUNT
 
-from ostinato.sandbox.namespace_calls import lacking_right
+from ostinato.sandbox.process_status import lacking_right
 
 pytestmark = [
     pytest.mark.process,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.deferred_tools import FoundTools, found_in
-from ostinato.engine.apart_commands import processes_of
+from ostinato.engine.apart_commands import may_run_apart, processes_of
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.configuration import (
@@ -355,6 +355,7 @@ class _Maker:
             instruction_excludes=self._ground.effect.instruction_excludes,
             todos=place.todos,
             hideable=hideable,
+            is_apart=may_run_apart(self._options),
         )
         return await surroundings_of(sources, facts, with_instructions=self._options.instructions)
 

@@ -34,6 +34,8 @@ Answering
 SHORT_SYSTEM_PROMPT = "You are a coding agent. Use the tools to do the task, then say what you did."
 """For models whose window is small; the local adapter adds how to call a tool."""
 
+PROCESSES = "- processes: where the system allows it, commands see and signal only those of this conversation"
+
 
 def system_blocks(custom: str | None, append: str, *, is_short: bool) -> tuple[str, ...]:
     """The system prompt as blocks: the custom one or ours, then what the caller appends."""
@@ -42,13 +44,16 @@ def system_blocks(custom: str | None, append: str, *, is_short: bool) -> tuple[s
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def user_context(cwd: Path, roots: Sequence[Path], now: datetime) -> str:
-    """Where and when the work happens; the date has no time in it, so that the prefix stays the same all day."""
+def user_context(cwd: Path, roots: Sequence[Path], now: datetime, *, is_apart: bool = False) -> str:
+    """Where and when the work happens; the date has no time in it, so that the prefix stays the same all day. `is_apart`: commands
+    have process ids of their own, if the system lets them.
+    """
     lines = [
         "The surroundings of this conversation:",
         f"- working folder: {cwd}",
         *(f"- also allowed: {root}" for root in roots[1:]),
         f"- system: {platform.system()} {platform.machine()}",
         f"- date: {now.date().isoformat()}",
+        *([PROCESSES] if is_apart else []),
     ]
     return "\n".join(lines)

@@ -55,13 +55,15 @@ class Sources(msgspec.Struct, frozen=True):
     instruction_excludes: tuple[str, ...] = ()
     todos: TodoList = msgspec.field(default_factory=TodoList)
     hideable: HideableRounds | None = None
+    is_apart: bool = False
 
 
 async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructions: bool) -> Surroundings:
     """Reads the instruction files; whatever is wrong with one is a problem in `instructions`, never an error."""
     workspace = sources.workspace
     told = sources.clock.now()
-    context = user_context(workspace.cwd, workspace.roots, told)
+    is_apart = sources.is_apart and not facts.short_prompt
+    context = user_context(workspace.cwd, workspace.roots, told, is_apart=is_apart)
     if facts.short_prompt:
         collect, mentions = _settling(workspace, no_attachments), _no_mentions(workspace)
         return Surroundings(context, LoadedInstructions(), collect, mentions)

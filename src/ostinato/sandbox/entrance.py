@@ -18,12 +18,11 @@ from ostinato.sandbox.guard import guard_of
 from ostinato.sandbox.namespace_calls import (
     enter_mounts,
     enter_process_ids,
-    lacking_right,
     new_mounts,
     new_process_ids,
     own_folder_and_mask,
-    umask_now,
 )
+from ostinato.sandbox.process_status import lacking_right, umask_now
 from ostinato.sandbox.process_tree import RUN_ID_VARIABLE, nested_run_id
 
 Result = TypeVar("Result")
@@ -118,9 +117,7 @@ class Entrance:
                 start_new_session=True,
             )
 
-    def _start(
-        self, init: "subprocess.Popen[bytes]", umask: int, begin: Begin
-    ) -> "subprocess.Popen[bytes]":
+    def _start(self, init: "subprocess.Popen[bytes]", umask: int, begin: Begin) -> "subprocess.Popen[bytes]":
         os.umask(umask)
         self._by_use.pop(init.pid, None)
         with contextlib.ExitStack() as opened:
