@@ -23,8 +23,8 @@ from ostinato.processes import ProcessResult
 from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.entrance import Entrance, entrance_of
 from ostinato.sandbox.environment import child_environment
-from ostinato.sandbox.process_status import lacking_right
 from ostinato.sandbox.pid_namespace import PidNamespace
+from ostinato.sandbox.process_status import lacking_right
 from ostinato.sandbox.workspace import LocalWorkspace
 
 ALLOWED = pytest.mark.skipif(bool(lacking_right()), reason="no pid namespaces for this user here")
@@ -314,6 +314,9 @@ async def test_a_namespace_that_was_ended_by_somebody_is_replaced(conversation: 
     first = await conversation.says("readlink /proc/self/ns/pid")
     for pid in inside(first):
         os.kill(pid, signal.SIGKILL)
+    with anyio.fail_after(5):
+        while any(is_alive(str(pid)) for pid in inside(first)):  # ruff: ignore[async-busy-wait] - as above
+            await anyio.sleep(0.005)
     second = await conversation.says("readlink /proc/self/ns/pid")
     assert second.startswith("pid:")
     assert second != namespace_of("self")
