@@ -12,6 +12,7 @@ import pytest
 from tests.cli.command import Desk
 
 from ostinato.cli.doctor.check import masked_key
+from ostinato.sandbox.process_status import lacking_right
 from ostinato.testing import Reply, StrictServer, say
 
 pytestmark = pytest.mark.process
@@ -196,3 +197,13 @@ def test_a_server_that_says_nothing_useful_is_a_remark(body: bytes, status: int,
         ended = Desk(tmp_path, server.url).run("models", "--json")
     assert ended.code == 0
     assert json.loads(ended.out)["servers"][0]["problem"]
+
+
+def test_it_says_whether_commands_have_process_ids_of_their_own_and_why_not(tmp_path: Path):
+    with ModelServer().running() as server:
+        desk = Desk(tmp_path, server.url)
+        _, on = checks(desk)
+        _, off = checks(desk, OSTINATO_PID_NAMESPACE="0")
+    assert "pidNamespace" in off["process ids"]["text"]
+    reason = lacking_right()
+    assert (reason in on["process ids"]["text"]) if reason else on != off

@@ -12,11 +12,18 @@ from msgspec.structs import asdict
 
 from ostinato.cli.doctor.check import Check
 from ostinato.cli.doctor.kept_checks import data_checks, session_checks, settings_checks
-from ostinato.cli.doctor.machine import program_checks, sandbox_checks, terminal_checks, tool_checks
+from ostinato.cli.doctor.machine import (
+    process_id_checks,
+    program_checks,
+    sandbox_checks,
+    terminal_checks,
+    tool_checks,
+)
 from ostinato.cli.doctor.reach_checks import helper_key, key_checks, model_checks, proxy_checks
 from ostinato.cli.exit_codes import DONE, FAILED
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
+from ostinato.engine.apart_commands import runs_apart
 from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import OstinatoError
@@ -60,6 +67,7 @@ async def _look(model: str | None, environment: Mapping[str, str]) -> list[Check
         *program_checks(),
         *await tool_checks(environment),
         *terminal_checks(environment),
+        *process_id_checks(is_wanted=runs_apart(options)),
         *await sandbox_checks(environment),
         *key_checks(counting, helper),
         *proxy_checks(counting),

@@ -11,6 +11,7 @@ from typing import Final
 
 from ostinato.cli.doctor.check import Check
 from ostinato.errors import OstinatoError
+from ostinato.sandbox.entrance import entrance_of
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.process import run_process
 from ostinato.tools.ripgrep import ripgrep_path
@@ -125,6 +126,17 @@ async def sandbox_checks(environment: Mapping[str, str]) -> list[Check]:
         else Check("bubblewrap", "warn", "not found", "install bubblewrap to be able to close commands in")
     )
     return [found, await _namespaces(environment)]
+
+
+def process_id_checks(*, is_wanted: bool) -> list[Check]:
+    """Whether commands see only the processes of their conversation: tried, as the first command would."""
+    name, outside = "process ids", "commands see all processes of this user's system"
+    if not is_wanted:
+        return [Check(name, "ok", f"{outside}: `pidNamespace` is off")]
+    refusal = entrance_of(os.getpid()).refusal
+    if refusal:
+        return [Check(name, "ok", f"{outside}, and are found again by their marks: {refusal}")]
+    return [Check(name, "ok", "commands see only those of their conversation, and end with it")]
 
 
 async def _namespaces(environment: Mapping[str, str]) -> Check:
