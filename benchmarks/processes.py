@@ -1,7 +1,7 @@
 """What a command costs beside the plain way: `python -m benchmarks.processes [--full]`.
 
-A start against a captured `subprocess.run` of the same command, and a start in a pid namespace beside it (which we do not use,
-`docs/decisions/0007-no-orphans.md`); 50 MB of output against a loop that reads, folds and writes; the end of a conversation.
+A start against a captured `subprocess.run` of the same command; beside it a start in the pid namespace of a conversation, and what that
+costs once (`docs/decisions/0009-pid-namespaces.md`); 50 MB of output against a loop that reads, folds and writes; the end of a conversation.
 """
 
 import os
@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+import msgspec
 
 from benchmarks.measure import Figure, show
 from ostinato.sandbox.background import BackgroundProcesses
+from ostinato.sandbox.entrance import entrance_of
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.process import run_process
 from ostinato.sandbox.terminal_fold import TerminalFold
 
 COMMAND: Final = ("bash", "-c", "true")
-NAMESPACE: Final = ("unshare", "--pid", "--fork", "--kill-child", "--", *COMMAND)
 FLOOD_BYTES: Final = 50_000_000
 LINE: Final = b"a line of output, eighty bytes long or nearly so, with nothing special in it.\n"
 
@@ -49,48 +50,69 @@ def fastest_ms(take: Callable[[], None], count: int) -> float:
     return min(times) * 1e3
 
 
-async def our_fastest_ms(background: BackgroundProcesses, env: dict[str, str], count: int) -> float:
-    times: list[float] = []
+class Conversation(msgspec.Struct, frozen=True):
+    """Milliseconds: the first command, the fastest of the others, and our CPU for the end."""
+
+    first_ms: float
+    fastest_ms: float
+    end_cpu_ms: float
+
+
+async def conversation(env: dict[str, str], count: int, *, is_apart: bool) -> Conversation:
+    background = BackgroundProcesses(env, None, is_apart=is_apart)
+    times_ms: list[float] = []
     for _ in range(count):
         started_s = time.perf_counter()
-        await run_process(COMMAND, cwd=Path("/"), env=env, timeout_s=20, group=background.group)
-        times.append(time.perf_counter() - started_s)
-    return min(times) * 1e3
+        await run_process(
+            COMMAND, cwd=Path("/"), env=env, timeout_s=20, group=background.group, is_apart=True
+        )
+        times_ms.append((time.perf_counter() - started_s) * 1e3)
+    cpu_s = own_cpu_s()
+    await background.aclose()
+    return Conversation(times_ms[0], min(times_ms[1:]), (own_cpu_s() - cpu_s) * 1e3)
 
 
 async def starts(rounds: int, count: int) -> list[Figure]:
     env = child_environment(os.environ)
-    ours: list[float] = []
-    floor: list[float] = []
-    spaces: list[float] = []
-    ends_ms: list[float] = []
+    await conversation(
+        env, 2, is_apart=True
+    )  # what is made once in a process: the guard, the way into namespaces
+    floor_ms: list[float] = []
+    bare: list[Conversation] = []
+    apart: list[Conversation] = []
     for _ in range(rounds):
-        floor.append(fastest_ms(partial(plain, COMMAND, env), count))
-        background = BackgroundProcesses(env, None)
-        ours.append(await our_fastest_ms(background, env, count))
-        cpu_s = own_cpu_s()
-        await background.aclose()
-        ends_ms.append((own_cpu_s() - cpu_s) * 1e3)
-        if has_namespaces(env):
-            spaces.append(fastest_ms(partial(plain, NAMESPACE, env), count))
-    detail = f"{min(ours):.2f} / {min(floor):.2f} ms, the fastest of {rounds * count}"
+        floor_ms.append(fastest_ms(partial(plain, COMMAND, env), count))
+        bare.append(await conversation(env, count, is_apart=False))
+        apart.append(await conversation(env, count, is_apart=True))
+    floor, ours = min(floor_ms), min(one.fastest_ms for one in bare)
+    detail = f"{ours:.2f} / {floor:.2f} ms, the fastest of {rounds * count}"
     figures = [
-        Figure("starting a command / captured subprocess.run, wall", min(ours) / min(floor), "×", 2, detail),
-        Figure("ending a conversation with nothing left, CPU", statistics.median(ends_ms), "ms"),
+        Figure("starting a command / captured subprocess.run, wall", ours / floor, "×", 2, detail),
+        Figure("ending a conversation with nothing left, CPU", _end_ms(bare), "ms"),
     ]
-    if spaces:
-        detail = f"{min(spaces):.2f} ms; not used"
-        ratio = min(spaces) / min(floor)
-        figures.insert(1, Figure("subprocess.run in a pid namespace / without", ratio, "×", None, detail))
+    if not entrance_of(os.getpid()).refusal:
+        figures += in_namespaces(floor, bare, apart)
     return figures
 
 
-def has_namespaces(env: dict[str, str]) -> bool:
-    try:
-        plain(NAMESPACE, env)
-    except (OSError, subprocess.CalledProcessError):
-        return False
-    return True
+def in_namespaces(floor_ms: float, bare: list[Conversation], apart: list[Conversation]) -> list[Figure]:
+    fastest = min(one.fastest_ms for one in apart)
+    more_ms = min(one.first_ms for one in apart) - min(one.first_ms for one in bare)
+    return [
+        Figure(
+            "the same in a pid namespace of its conversation",
+            fastest / floor_ms,
+            "×",
+            None,
+            f"{fastest:.2f} ms",
+        ),
+        Figure("making the namespace, once in a conversation, wall", more_ms, "ms"),
+        Figure("ending a conversation with a namespace, CPU", _end_ms(apart), "ms"),
+    ]
+
+
+def _end_ms(conversations: list[Conversation]) -> float:
+    return statistics.median(one.end_cpu_ms for one in conversations)
 
 
 def read_fold_write(source: Path, target: Path) -> None:

@@ -25,6 +25,7 @@ class Scene:
         model: Model | None = None,
         tools: Sequence[Tool] | None = None,
         keep_session: bool = True,
+        pid_namespace: bool = True,
     ) -> Options:
         """Nothing is asked. The built-in tools, unless others are given."""
         environment = {
@@ -39,6 +40,7 @@ class Scene:
             tools=tools,
             permission_mode="bypassPermissions",
             keep_session=keep_session,
+            pid_namespace=pid_namespace,
             environment=environment,
         )
 

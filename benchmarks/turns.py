@@ -136,8 +136,8 @@ def _on_the_wire(place: Scene, wire: WireProcess, messages: int, rounds: int) ->
 # ------------------------------------------------------------------------------------------------ the gap
 
 
-async def gap_of_ostinato(place: Scene, wire: WireProcess) -> float:
-    options = place.options(url=wire.url(f"shell-{SHELL_TURNS}"))
+async def gap_of_ostinato(place: Scene, wire: WireProcess, *, is_apart: bool) -> float:
+    options = place.options(url=wire.url(f"shell-{SHELL_TURNS}"), pid_namespace=is_apart)
     async with open_engine(options) as engine, aclosing(engine.submit_message("go")) as events:
         async for _ in events:
             pass
@@ -164,16 +164,26 @@ async def gap_of_same_libraries(wire: WireProcess) -> float:
 
 def gap(rounds: int) -> list[Figure]:
     with scene() as place, wire_process() as wire:
-        ours, standard, same = alternate(
+        ours, apart, standard, same = alternate(
             rounds,
-            lambda: anyio.run(partial(gap_of_ostinato, place, wire)),
+            lambda: anyio.run(partial(gap_of_ostinato, place, wire, is_apart=False)),
+            lambda: anyio.run(partial(gap_of_ostinato, place, wire, is_apart=True)),
             lambda: gap_of_standard(wire),
             lambda: anyio.run(partial(gap_of_same_libraries, wire)),
         )
     detail = (
         f"{ours * 1e3:.1f} / {standard * 1e3:.1f} ms; floor (b) {same * 1e3:.1f} ms ({ours / same:.2f} ×)"
     )
-    return [Figure("gap between two turns with `true` / floor (a), wall", ours / standard, "×", 2.0, detail)]
+    return [
+        Figure("gap between two turns with `true` / floor (a), wall", ours / standard, "×", 2.0, detail),
+        Figure(
+            "the same in a pid namespace, where allowed",
+            apart / standard,
+            "×",
+            None,
+            f"{apart * 1e3:.1f} ms",
+        ),
+    ]
 
 
 def measured(rounds: int) -> list[Figure]:
