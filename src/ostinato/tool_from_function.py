@@ -30,6 +30,7 @@ from ostinato.tool import (
     ToolContext,
     ToolOutcome,
 )
+from ostinato.tool_names import fitting_names
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -136,7 +137,7 @@ def _made(
     )
     problems = tool_problems((made,))
     if problems:
-        raise UsageError(problems[0], hint="give it a legal name with `@tool(name=…)`")
+        raise UsageError(problems[0], hint=f"`@tool(name={fitting_names([name])[0]!r})` would be taken")
     return made
 
 

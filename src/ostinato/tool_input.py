@@ -46,6 +46,13 @@ def checked_input(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any] | Inva
     return checked if wrong is None else InvalidInput(f"the input of {tool.name} is not valid: {wrong}")
 
 
+def schema_problems(given: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is wrong with an input by this schema, as far as it is understood; empty if nothing is."""
+    problems: Problems = []
+    _checked_object(given, schema, "", problems)
+    return tuple(problems)
+
+
 def _checked_object(
     value: Mapping[str, Any], schema: Mapping[str, Any], place: str, problems: Problems
 ) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 from ostinato.errors import UsageError
 from ostinato.events import Result, UserEvent
+from ostinato.invariants import tool_problems
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say
 
 NODE: dict[str, Any] = {
@@ -42,7 +43,9 @@ SENT: dict[str, dict[str, Any]] = {
     },
     "truth instead of a schema": {"type": "object", "properties": {"children": True}},
     "null properties": {"type": "object", "properties": None, "required": None},
+    "a choice": {"type": "object", "anyOf": [{"type": "object"}]},
 }
+REPAIRED = {"nowhere", "somewhere else", "odd words", "null properties", "a choice"}
 
 
 def round_trip() -> dict[str, Any]:
@@ -57,7 +60,7 @@ REFUSED: dict[str, Any] = {
     "a name that is no text": {"type": "object", "properties": {(1, 2): {}}},
     "without a bottom": nested(100_000),
     "a list": {"type": "array"},
-    "a choice": {"type": "object", "anyOf": [{"type": "object"}]},
+    "a choice without an object": {"anyOf": [{"type": "string"}]},
 }
 GIVEN: list[Any] = ["x", 1, None, [], [{"children": [{"children": []}]}], {"children": {"children": 1}}]
 
@@ -84,7 +87,8 @@ async def test_a_schema_that_is_json_is_sent_and_each_call_is_answered(tmp_path:
     assert not result.errors
     assert sum(len(event.message.content) for event in events if isinstance(event, UserEvent)) == len(GIVEN)
     (sent,) = [tool for tool in model.requests[0].tools if tool.name == "Foreign"]
-    assert sent.input_schema == SENT[kind]
+    assert (sent.input_schema == SENT[kind]) is (kind not in REPAIRED)
+    assert not tool_problems((sent,))
 
 
 @pytest.mark.parametrize("kind", REFUSED)

@@ -9,14 +9,11 @@ from typing import Final
 
 import msgspec
 
-from ostinato.codec import encode
 from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools, FoundTools, deferred
 from ostinato.engine.gate import is_read_only_shell
 from ostinato.engine.moved_commands import moving
 from ostinato.engine.options import Options
-from ostinato.errors import UsageError
 from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
-from ostinato.invariants import tool_problems
 from ostinato.permissions.rules import Rule
 from ostinato.ports import ModelFacts
 from ostinato.tool import Tool, find_tool
@@ -44,33 +41,32 @@ class Offered(msgspec.Struct, frozen=True):
 def offered_tools(
     options: Options, rules: tuple[Rule, ...], facts: ModelFacts, equipment: Equipment, found: FoundTools
 ) -> Offered:
-    """The built-in ones in their order, then the caller's. Raises UsageError for a caller's tool that no provider would take."""
+    """The built-in ones in their order, then the caller's. Raises UsageError that names each of the caller's that no provider would
+    take.
+    """
     hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
-    _check_schemas(options.extra_tools)
-    first = _first(options, facts, equipment, frozenset(hidden))
-    tools = (*first, *options.extra_tools)
-    wrong = tool_problems(tools)
-    if wrong:
-        raise UsageError(wrong[0], hint="give each tool a legal name of its own and a schema of an object")
+    first, extra = _brought(options, _first(options, facts, equipment, frozenset(hidden)))
+    tools = (*first, *extra)
     if "Bash" in hidden or (options.tools is None and find_tool(first, "Bash") is None):
         hidden |= OF_BACKGROUND
     shown = tuple(tool for tool in tools if hidden.isdisjoint({tool.name, *tool.aliases}))
     off = equipment.switched_off if options.tools is None else frozenset[str]()
     # What a small model is offered is chosen for it; one that is to search would never find anything.
-    later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, options.extra_tools, facts)
+    later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, extra, facts)
     return _with_search(shown, later, found, off, context_window=facts.context_window)
 
 
-def _check_schemas(tools: Sequence[Tool]) -> None:
-    """Raises UsageError for a schema that is no JSON: it would fail each request, as if the model could not be reached."""
-    for tool in tools:
-        try:
-            encode(tool.input_schema)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError(
-                f"the schema of the tool `{tool.name}` is no JSON: {error}",
-                hint="it must be finite and hold texts, numbers, lists and mappings only; say `$ref` for what contains itself",
-            ) from error
+def _brought(options: Options, first: Sequence[Tool]) -> tuple[Sequence[Tool], Sequence[Tool]]:
+    """The first and the caller's further ones, as they can be sent."""
+    given = len(options.tools or ())
+    if not given and not options.extra_tools:
+        return first, ()
+    from ostinato.tool_admission import admitted  # ruff: ignore[import-outside-top-level] - only for tools that a caller brings
+
+    if options.tools is None:
+        return first, admitted(options.extra_tools, [tool.name for tool in first])
+    fit = admitted((*options.tools, *options.extra_tools))
+    return fit[:given], fit[given:]
 
 
 def _first(
