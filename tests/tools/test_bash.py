@@ -88,9 +88,16 @@ async def test_where_all_of_a_long_output_is_kept_is_said(tmp_path: Path):
     assert str(tmp_path / "spill.txt") in await playing(tmp_path, result).text("Bash", command="x")
 
 
-@pytest.mark.parametrize(
-    ("given_ms", "used_s"), [(None, 120.0), (5_000, 5.0), (9_999_999, 600.0), (-1, 0.001)]
-)
+@pytest.mark.parametrize("given_ms", [0, -1])
+async def test_a_deadline_that_would_be_over_at_once_is_an_error_and_nothing_runs(
+    folder: ToolFolder, given_ms: int
+):
+    outcome = await folder.call("Bash", command="touch ran", timeout=given_ms)
+    assert outcome.is_error
+    assert not (folder.path / "ran").exists()
+
+
+@pytest.mark.parametrize(("given_ms", "used_s"), [(None, 120.0), (5_000, 5.0), (9_999_999, 600.0)])
 async def test_the_deadline_has_a_default_and_a_limit(tmp_path: Path, given_ms: int | None, used_s: float):
     deadlines: list[float] = []
 

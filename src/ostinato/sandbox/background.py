@@ -168,8 +168,8 @@ class BackgroundProcesses:
             return found
         known = ", ".join(self._by_id) or "none"
         raise UsageError(
-            f"there is no background command `{task_id}`: those of an earlier run of the conversation ended with it",
-            hint=f"there are now: {known}",
+            f"there is no background command `{task_id}`",
+            hint=f"there are now: {known}; those of an earlier run of the conversation ended with it",
         )
 
     def _forget_oldest(self) -> None:

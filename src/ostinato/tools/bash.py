@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ostinato.ports import Workspace
-from ostinato.tool import EXCLUSIVE, READS_ANYTHING, Access, Tool, ToolContext, ToolOutcome
+from ostinato.tool import EXCLUSIVE, READS_ANYTHING, Access, Tool, ToolContext, ToolOutcome, failure
 
 PROMPT: Final = """\
 Run a bash command and get its output and exit code. Each starts a new shell: cd lasts from your next reply on, \
@@ -121,7 +121,11 @@ async def run_command(
     request = msgspec.convert(dict(tool_input), BashInput)
     if request.run_in_background:
         return started(request.command, context)
-    timeout_ms = min(max(request.timeout, 1), MAX_TIMEOUT_MS)
+    if request.timeout < 1:
+        return failure(
+            f"`timeout` is {request.timeout}, but it is milliseconds from 1 to {MAX_TIMEOUT_MS}; leave it out for {DEFAULT_TIMEOUT_MS}"
+        )
+    timeout_ms = min(request.timeout, MAX_TIMEOUT_MS)
     return await run(
         request.command,
         context,
