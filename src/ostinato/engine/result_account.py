@@ -3,7 +3,7 @@
 Every front end gets its numbers from here, so that no two of them count differently.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -51,10 +51,15 @@ class ResultAccount:
         self._stop_reason: str | None = None
         self._answer = Answer()
 
+    def take_all(self, batch: Sequence[Event]) -> None:
+        stream = self._answer.stream
+        for event in batch:
+            if type(event) is StreamEvent:  # by far the most: nothing else is to be learnt from it
+                stream(event.event)
+            else:
+                self.take(event)
+
     def take(self, event: Event) -> None:
-        if type(event) is StreamEvent:  # by far the most: nothing else is to be learnt from it
-            self._answer.stream(event.event)
-            return
         self._answer.take(event)
         match event:
             case RequestStart():

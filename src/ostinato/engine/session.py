@@ -31,7 +31,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
-    """Raises UsageError (no such session) and JournalError (in use, taken, of a later version)."""
+    """`cwd` is resolved. Raises UsageError (no such session) and JournalError (in use, taken, of a later version)."""
     if options.resume is not None:
         return resumed_session(find_session(root, options.resume, cwd))
     if options.continue_session:
@@ -39,7 +39,7 @@ def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
     session_id = options.session_id or RandomIds().uuid()
     if not options.keep_session:
         return Session(session_id, MemoryOnly())
-    started = start_session(root, cwd, session_id, now=SystemClock().utc_now)
+    started = start_session(root, cwd, session_id, now=SystemClock().utc_now, is_real=True)
     if isinstance(started, Unkept):
         return Session(session_id, started.journal, notices=(started.reason,))
     return Session(session_id, started)

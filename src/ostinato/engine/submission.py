@@ -83,9 +83,9 @@ class Submission:
             return await self._ended(ABORTED_BEFORE_QUERY)
         last = batch[-1]
         if isinstance(last, Terminal):
-            self._account_for(batch[:-1])
+            self._account.take_all(batch[:-1])
             return (*batch[:-1], *await self._ended(last))
-        self._account_for(batch)
+        self._account.take_all(batch)
         return batch
 
     async def leave(self) -> None:
@@ -100,10 +100,6 @@ class Submission:
             self._settle()
             self._end_turn(None)
         await self._give_back_model()
-
-    def _account_for(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            self._account.take(event)
 
     # -------------------------------------------------------------------------------------------- the beginning
 

@@ -58,8 +58,8 @@ def project_folder(root: Path, cwd: Path, *, is_real: bool = False) -> Path:
     return Path(f"{root}/projects/{project_key(cwd, is_real=is_real)}")
 
 
-def session_file(root: Path, cwd: Path, session_id: str) -> Path:
-    return project_folder(root, cwd) / f"{session_id}.jsonl"
+def session_file(root: Path, cwd: Path, session_id: str, *, is_real: bool = False) -> Path:
+    return project_folder(root, cwd, is_real=is_real) / f"{session_id}.jsonl"
 
 
 def _string_hash(text: str) -> int:

@@ -44,16 +44,18 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
 
 def start_session(
-    root: Path | None, cwd: Path, session_id: str, *, now: Callable[[], datetime]
+    root: Path | None, cwd: Path, session_id: str, *, now: Callable[[], datetime], is_real: bool = False
 ) -> SessionWriter | Unkept:
-    """A new session of the folder. Raises JournalError if the id is taken, UsageError if it is none."""
+    """A new session of the folder; `is_real`: there is no link in the folder's path. Raises JournalError if the id is taken,
+    UsageError if it is none.
+    """
     if not _ID.fullmatch(session_id):
         raise UsageError(
             f"`{session_id}` cannot be a session id", hint="use a UUID, or letters, digits and hyphens"
         )
     if root is None:
         return _unkept("there is no home folder; set OSTINATO_HOME to keep sessions")
-    path = session_file(root, cwd, session_id)
+    path = session_file(root, cwd, session_id, is_real=is_real)
     try:
         return create_session(path, session_id=session_id, cwd=str(cwd), now=now)
     except OSError as error:

@@ -359,7 +359,7 @@ class Attempts:
                 self._ledger.record(fragment, AssistantEvent(fragment))
                 completed.extend((call, fragment) for call in fragment.tool_uses)
         await self._ledger.show()
-        if self._config.streaming_tool_execution:
+        if self._config.streaming_tool_execution and (completed or self._executor is not None):
             for call, fragment in completed:
                 self.executor.add_tool(call, fragment)
             ready = self.executor.get_completed_results()
