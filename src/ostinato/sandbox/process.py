@@ -82,18 +82,15 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
 ) -> ProcessResult:
     """Run `argv` (no shell) in `cwd` with `env` and this run's token, and wait for its exit.
 
-    Standard input is empty unless `stdin` is given. `output` shows at most `max_output_bytes` of what the child wrote
-    (with standard error in its place, unless `separate_stderr`: then that has a window of the same size to itself).
-    Longer output also goes whole to a file in `spill_dir`, up to 256 MiB (with `separate_stderr` only standard
-    output). `on_output` gets new text at most every 50 ms, the newest 4,096 characters of it.
+    Standard input is empty unless `stdin` is given. `output` shows at most `max_output_bytes` of what the child wrote (with standard
+    error in its place, unless `separate_stderr`: then that has a window of the same size to itself). Longer output also goes whole to a
+    file in `spill_dir`, up to 256 MiB (with `separate_stderr` only standard output). `on_output` gets new text at most every 50 ms, the
+    newest 4,096 characters of it. With `folds`, the output is what a terminal would show in the end, and sizes are of that. With
+    `take_over`, which gets the child at `timeout_s`, it is also what that shows by then.
 
-    With `folds`, the output is what a terminal would show in the end, and sizes are of that. With `take_over`, which gets the
-    child at `timeout_s`, it is also what that shows by then.
-
-    `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation
-    SIGKILL at once. What a command leaves running while it holds its output ends at the same deadline; what has its output
-    elsewhere ends with the `group`, and with this process at the latest. `is_apart` runs it in the group's pid namespace, if it has one.
-
+    `exit_code` is negative for a signal. At `timeout_s` the tree gets SIGTERM and a second later SIGKILL, on cancellation SIGKILL at once. What
+    a command leaves running while it holds its output ends at the same deadline; what has its output elsewhere ends with the `group`, and
+    with this process at the latest. `is_apart` runs it in the group's pid namespace, if it has one.
     Raises UsageError when the child cannot be started: no such program or folder, not executable, arguments too long.
     """
     started_s = time.monotonic()
@@ -111,14 +108,17 @@ async def run_process(  # ruff: ignore[too-many-arguments] - each is one wish of
         is_apart=is_apart,
     )
     run = _Run(child.process, child.tree, dict(zip(child.pipes, (output, stderr), strict=False)), on_output)
-
-    def offer() -> BackgroundFacts | None:
-        return take_over and take_over(replace(child, pipes=run.open_pipes), output.handed_on, started_s)
-
+    offer = partial(_offered, take_over, run, child, output, started_s)
     end = await _to_its_end(run, output, spill, offer, until_s=started_s + timeout_s)
     code = child.process.returncode if end == "exited" else None
-    result = _seen(output, stderr, spill, exit_code=code, duration_s=time.monotonic() - started_s)
+    result = _seen(output, stderr, spill, exit_code=code, started_s=started_s)
     return replace(result, timed_out=end == "killed", moved=end if isinstance(end, BackgroundFacts) else None)
+
+
+def _offered(
+    take_over: TakeOver | None, run: "_Run", child: Child, output: OutputWindow, started_s: float
+) -> BackgroundFacts | None:
+    return take_over and take_over(replace(child, pipes=run.open_pipes), output.handed_on, started_s)
 
 
 def _seen(
@@ -127,7 +127,7 @@ def _seen(
     spill: SpillFile | None,
     *,
     exit_code: int | None,
-    duration_s: float,
+    started_s: float,
 ) -> ProcessResult:
     return ProcessResult(
         exit_code=exit_code,
@@ -136,7 +136,7 @@ def _seen(
         total_bytes=output.total_bytes + stderr.total_bytes,
         spill_path=spill.path if spill is not None else None,
         timed_out=False,
-        duration_s=duration_s,
+        duration_s=time.monotonic() - started_s,
         spilled_bytes=0 if spill is None else spill.kept_bytes,
     )
 
