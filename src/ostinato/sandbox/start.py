@@ -47,15 +47,8 @@ def start_child(
     guard.expect(group_token)
     outer = env.get(RUN_ID_VARIABLE) or os.environ.get(RUN_ID_VARIABLE, "")
     with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as undo:
-        pipes: list[int] = []
-        write_ends: list[int] = []
-        for _ in range(2 if separate_stderr else 1):
-            read_end, write_end = os.pipe()
-            undo.callback(os.close, read_end)
-            child_ends.callback(os.close, write_end)
-            os.set_blocking(read_end, False)
-            pipes.append(read_end)
-            write_ends.append(write_end)
+        both = [_output_pipe(undo, child_ends) for _ in range(2 if separate_stderr else 1)]
+        pipes, write_ends = zip(*both, strict=True)
         source: int = subprocess.DEVNULL
         if stdin is not None:
             source = child_ends.enter_context(_unnamed_file(stdin)).fileno()
@@ -78,7 +71,16 @@ def start_child(
         tree = adopt(process.pid, token, guard.family)
         if group is not None:
             group.add(tree)
-        return Child(process, tuple(pipes), tree)
+        return Child(process, pipes, tree)
+
+
+def _output_pipe(undo: contextlib.ExitStack, child_ends: contextlib.ExitStack) -> tuple[int, int]:
+    """To be read, without waiting, and to be written to."""
+    read_end, write_end = os.pipe()
+    undo.callback(os.close, read_end)
+    child_ends.callback(os.close, write_end)
+    os.set_blocking(read_end, False)
+    return read_end, write_end
 
 
 def _encoded(word: str) -> bytes:
