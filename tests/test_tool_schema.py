@@ -1,11 +1,16 @@
 """A schema from anywhere becomes one that every provider takes, which accepts what the original did, or is refused with a reason."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from ostinato.invariants import tool_problems
+from ostinato.ports import ToolSchema
 from ostinato.tool_schema import Refused, Repaired, Usable, sendable_schema
 from ostinato.tool_schema_merge import choice_problem
+from ostinato.tool_schema_words import current_words
 
 OBJECT: dict[str, Any] = {"type": "object"}
 A: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -79,6 +84,10 @@ REPAIRED: dict[str, tuple[Any, dict[str, Any]]] = {
         below("x", {"type": "string", "required": True}),
         {**below("x", {"type": "string"}), "required": ["x"]},
     ),
+    "truth values as limits": (
+        below("x", {"minimum": True, "exclusiveMinimum": True, "maxLength": False}),
+        below("x", {}),
+    ),
     "another draft": ({**A, "$schema": "http://json-schema.org/draft-07/schema#"}, A),
     "odd values": (
         below("x", {"type": "any", "enum": 3, "properties": [], "required": "x", "description": None}),
@@ -141,8 +150,8 @@ def test_what_every_provider_takes_stays_as_it_is(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", REPAIRED)
 def test_what_has_a_form_that_can_be_sent_gets_it_and_the_change_is_told(kind: str) -> None:
-    given, expected = REPAIRED[kind]
-    outcome = sendable_schema(given)
+    foreign, expected = REPAIRED[kind]
+    outcome = sendable_schema(foreign)
     assert isinstance(outcome, Repaired)
     assert outcome.schema == expected
     assert outcome.changes
@@ -157,13 +166,13 @@ def test_what_has_no_such_form_is_refused_with_a_reason(kind: str) -> None:
 
 
 def test_a_given_schema_is_not_changed() -> None:
-    given: dict[str, Any] = {"anyOf": [A, B], "definitions": {}}
-    sendable_schema(given)
-    assert given == {"anyOf": [A, B], "definitions": {}}
+    foreign: dict[str, Any] = {"anyOf": [A, B], "definitions": {}}
+    sendable_schema(foreign)
+    assert foreign == {"anyOf": [A, B], "definitions": {}}
 
 
 @pytest.mark.parametrize(
-    ("schema", "given", "is_right"),
+    ("schema", "tool_input", "is_right"),
     [
         ({"anyOf": [A, B]}, {"a": "x"}, True),
         ({"anyOf": [A, B]}, {"b": 1}, True),
@@ -176,6 +185,34 @@ def test_a_given_schema_is_not_changed() -> None:
     ],
 )
 def test_an_input_is_held_against_the_choices_of_the_original(
-    schema: dict[str, Any], given: dict[str, Any], is_right: bool
+    schema: dict[str, Any], tool_input: dict[str, Any], is_right: bool
 ) -> None:
-    assert (choice_problem(schema, given) is None) is is_right
+    assert (choice_problem(schema, tool_input) is None) is is_right
+
+
+WORDS = st.sampled_from([
+    *("type", "properties", "required", "items", "enum", "anyOf", "oneOf", "allOf", "$ref", "$defs", "not"),
+    *("additionalProperties", "exclusiveMinimum", "minimum", "prefixItems", "$schema", "patternProperties"),
+])
+LEAVES = st.sampled_from([
+    *("object", "string", "#", "#/$defs/type", "#/anyOf/0", "type", "any", "", "\ud800"),
+    *(None, True, False, 0, 2**70, 0.5, float("inf")),
+    *(["object", "null"], ["type"], {"type": "object"}),
+])
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=100)
+@given(ANYTHING | st.dictionaries(WORDS, ANYTHING, max_size=5))
+def test_anything_gets_an_answer_and_what_can_be_sent_needs_no_second_repair(given_schema: Any) -> None:
+    outcome = sendable_schema(given_schema)
+    if isinstance(outcome, Refused):
+        return
+    assert sendable_schema(outcome.schema) == Usable(outcome.schema)
+    assert not tool_problems([ToolSchema("Foreign", "", outcome.schema)])
+    if isinstance(given_schema, dict):
+        choice_problem(current_words(cast("dict[str, Any]", given_schema), []), {"type": 1})

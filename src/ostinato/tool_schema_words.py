@@ -32,6 +32,10 @@ OF_ONE: Final = frozenset({
     "unevaluatedItems",
     "unevaluatedProperties",
 })
+NUMBERS: Final = frozenset({
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+})
 TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 LIMITS: Final = MappingProxyType({"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"})
 CURRENT_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -127,6 +131,12 @@ def _fits(word: str, value: object) -> bool:
         return isinstance(value, list | tuple) and bool(cast("list[object]", value))
     if word in OF_ONE:
         return isinstance(value, Mapping | bool)
+    return _fits_plain(word, value)
+
+
+def _fits_plain(word: str, value: object) -> bool:
+    if word in NUMBERS:
+        return isinstance(value, int | float) and not isinstance(value, bool)
     match word:
         case "type":
             return _are_types(value)
@@ -136,7 +146,7 @@ def _fits(word: str, value: object) -> bool:
             return isinstance(value, list | tuple) and all(
                 isinstance(one, str) for one in cast("list[object]", value)
             )
-        case "$ref" | "description" | "title":
+        case "$ref" | "description" | "title" | "pattern":
             return isinstance(value, str)
         case _:
             return True
