@@ -396,3 +396,46 @@ def test_a_refusal_is_remembered_and_no_command_fails(entrance: Entrance):
     finally:
         entrance.refusal = ""
     assert entrance_of(os.getpid()) is entrance_of(os.getpid())
+
+
+SHARED_MOUNTS = """
+import anyio, os, sys
+from pathlib import Path
+from ostinato.sandbox.background import BackgroundProcesses
+from ostinato.sandbox.workspace import LocalWorkspace
+here = Path(sys.argv[1])
+
+async def main():
+    environment = {"PATH": os.environ["PATH"]}
+    background = BackgroundProcesses(environment, None, is_apart=True)
+    workspace = LocalWorkspace(here, (here,), environment, background=background)
+    before = Path("/proc/self/mountinfo").read_text()
+    await workspace.run_shell("sleep 60 >/dev/null 2>&1 &", timeout_s=20)
+    print(Path("/proc/self/mountinfo").read_text() == before, str(os.getpid()) in os.listdir("/proc"))
+    await workspace.run_shell("mkdir one other; mount -t tmpfs none one && touch one/seen", timeout_s=20)
+    os.system("mount -t tmpfs none other && touch other/seen")
+    print((here / "one/seen").exists(), (await workspace.run_shell("ls other", timeout_s=20)).output.strip())
+    await background.aclose()
+    print((here / "one/seen").exists())
+
+os.chdir(here)
+anyio.run(main)
+"""
+
+
+@ALLOWED
+def test_where_mounts_are_shared_all_are_shared_but_those_of_proc(tmp_path: Path):
+    """As under systemd; the test's own mounts are out of everybody's way."""
+    done = subprocess.run(
+        [
+            *("unshare", "--mount", "--propagation", "private", "sh", "-c"),
+            'mount --make-rshared / && exec "$@"',
+            *("sh", sys.executable, "-c", SHARED_MOUNTS, str(tmp_path)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    assert done.stdout.split() == ["True", "True", "True", "seen", "True"]
