@@ -206,7 +206,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(ANYTHING | st.dictionaries(WORDS, ANYTHING, max_size=5))
 def test_anything_gets_an_answer_and_what_can_be_sent_needs_no_second_repair(given_schema: Any) -> None:
     outcome = sendable_schema(given_schema)
