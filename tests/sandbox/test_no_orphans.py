@@ -171,6 +171,27 @@ def test_nothing_that_runs_in_a_namespace_can_hide_from_its_end(
         wait_until_gone(mark)
 
 
+@pytest.mark.parametrize("end", ["crash", "copy"])
+def test_a_namespace_ends_with_the_engine_though_its_guard_was_killed_first(
+    end: str, is_apart: bool, tmp_path: Path, mark: str
+):
+    """By the kernel alone, also while a copy of the process lives on."""
+    if not is_apart:
+        pytest.skip("without a namespace this is the known gap: nobody is left to end anything")
+    with begun("in the background", end, tmp_path, mark) as engine:
+        copy = int(engine.says()) if end == "copy" else 0
+        try:
+            wait_until_all_live(mark)
+            for pid in guards(of=engine.process.pid):
+                os.kill(pid, signal.SIGKILL)
+            engine.process.kill()
+            engine.process.wait(10)
+            wait_until_gone(mark)
+        finally:
+            if copy:
+                os.kill(copy, signal.SIGKILL)
+
+
 def test_what_is_left_behind_outlives_the_query(tmp_path: Path, mark: str):
     """The rule: it ends with the conversation, not with the query."""
     with begun("left behind", "none", tmp_path, mark) as engine:

@@ -323,6 +323,21 @@ async def test_a_namespace_that_was_ended_by_somebody_is_replaced(conversation: 
 
 
 @ALLOWED
+def test_a_command_that_starts_while_its_namespace_is_being_ended_never_runs_outside(entrance: Entrance):
+    one, outside = PidNamespace(lambda _owner: entrance), namespace_of("self")
+    command = ("readlink", "/proc/self/ns/pid")
+    try:
+        for _ in range(20):
+            started = one.start(lambda: subprocess.Popen(command, stdout=subprocess.PIPE))
+            said = started.communicate()[0].decode().strip()
+            assert said != outside
+            for pid in inside(said) if said else []:
+                os.kill(pid, signal.SIGKILL)
+    finally:
+        one.end()
+
+
+@ALLOWED
 def test_of_many_namespaces_the_idle_ones_end_and_come_back_when_they_are_needed(entrance: Entrance):
     many = [PidNamespace(lambda _owner: entrance) for _ in range(6)]
 
