@@ -21,7 +21,7 @@ from tests.sandbox.test_process import has_zombies, is_alive, wait_for_file
 from ostinato.errors import UsageError
 from ostinato.processes import ProcessResult
 from ostinato.sandbox.background import BackgroundProcesses
-from ostinato.sandbox.entrance import Entrance, entrance_of
+from ostinato.sandbox.entrance import Begin, Entrance, entrance_of
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.pid_namespace import PidNamespace
 from ostinato.sandbox.process_status import lacking_right
@@ -454,3 +454,42 @@ def test_where_mounts_are_shared_all_are_shared_but_those_of_proc(tmp_path: Path
     )
     assert done.stderr == ""
     assert done.stdout.split() == ["True", "True", "True", "seen", "True"]
+
+
+class Stage(Entrance):
+    """An entrance without namespaces, so that what follows from their beginning and end can be seen by every user."""
+
+    def __init__(self) -> None:
+        self.refusal = ""
+        self.inits: list[subprocess.Popen[bytes]] = []
+        self.is_entered = True
+
+    def new_namespace(self) -> "subprocess.Popen[bytes]":
+        self.inits.append(subprocess.Popen(["sleep", "60"]))
+        return self.inits[-1]
+
+    def start(self, init: "subprocess.Popen[bytes]", begin: Begin) -> "subprocess.Popen[bytes]":
+        if not self.is_entered:
+            raise OSError("no way in")
+        return begin()
+
+    def end(self, init: "subprocess.Popen[bytes]") -> None:
+        init.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="waits through a pidfd")
+def test_a_namespace_begins_with_a_first_command_serves_all_and_ends_with_the_conversation():
+    stage = Stage()
+    one = PidNamespace(lambda _owner: stage)
+    assert stage.inits == []
+    for _ in range(2):
+        one.start(lambda: subprocess.Popen(["true"])).wait()
+    stage.is_entered = False
+    one.start(lambda: subprocess.Popen(["true"])).wait()
+    one.end()
+    try:
+        assert [init.returncode for init in stage.inits] == [-signal.SIGKILL]
+    finally:
+        for init in stage.inits:
+            init.kill()
+            init.wait()
