@@ -34,12 +34,21 @@ def admitted(tools: Sequence[Tool], taken: Collection[str] = ()) -> tuple[Tool, 
                 problems.append(f"the schema of the tool `{_shown(tool.name)}` cannot be sent: {why}")
             case _:
                 assert_never(outcome)
+    _refuse(problems)
+    return tuple(fit)
+
+
+def check_names(tools: Sequence[Tool], taken: Collection[str] = ()) -> None:
+    """For tools whose schemas were admitted already. Raises UsageError as `admitted` does."""
+    _refuse(list(_name_problems([tool.name for tool in tools], taken)))
+
+
+def _refuse(problems: Sequence[str]) -> None:
     if problems:
         raise UsageError(
             "; ".join(problems),
             hint="each tool needs a name of its own of 1 to 64 letters, digits, `_` or `-`, and a JSON Schema of an object",
         )
-    return tuple(fit)
 
 
 def _validation(tool: Tool) -> CheckInput:

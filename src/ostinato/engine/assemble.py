@@ -30,7 +30,7 @@ from ostinato.engine.gate import Gate
 from ostinato.engine.known_secrets import KnownSecrets
 from ostinato.engine.model_access import ModelAccess, model_access
 from ostinato.engine.model_choice import ChosenModel
-from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools
+from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools, with_admitted_tools
 from ostinato.engine.option_checks import check_options
 from ostinato.engine.option_types import usable_options
 from ostinato.engine.options import Options
@@ -131,7 +131,7 @@ async def _ground(options: Options) -> _Ground:
     access = await model_access(options, effect, configuration, environment, cwd=cwd, clock=SystemClock())
     chosen = access.choose(options, data_root=root)
     check_prices(_limits_of(options), chosen.facts)
-    offered_tools(options, effect.rules, chosen.facts, Equipment(), FoundTools())  # a wrong one opens nothing
+    effect = replace(effect, options=with_admitted_tools(options, effect.rules, chosen.facts))
     if options.resume is None and not options.continue_session:
         session = open_session(options, root, cwd)
     else:  # all that was said is read

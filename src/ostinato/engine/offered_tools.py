@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools, FoundTools, deferred
 from ostinato.engine.gate import is_read_only_shell
@@ -38,35 +39,51 @@ class Offered(msgspec.Struct, frozen=True):
     deferred: DeferredTools = NOTHING_DEFERRED
 
 
+def with_admitted_tools(options: Options, rules: tuple[Rule, ...], facts: ModelFacts) -> Options:
+    """The options with the caller's tools as they can be sent: their schemas are looked at here, once for a conversation. Raises
+    UsageError that names each that no provider would take, before anything is opened.
+    """
+    given = len(options.tools or ())
+    if not given and not options.extra_tools:
+        return options
+    from ostinato.tool_admission import admitted  # ruff: ignore[import-outside-top-level] - only for tools that a caller brings
+
+    if options.tools is None:
+        first = _first(options, facts, Equipment(), _hidden(rules))
+        return replace(options, extra_tools=admitted(options.extra_tools, [tool.name for tool in first]))
+    fit = admitted((*options.tools, *options.extra_tools))
+    return replace(options, tools=fit[:given], extra_tools=fit[given:])
+
+
 def offered_tools(
     options: Options, rules: tuple[Rule, ...], facts: ModelFacts, equipment: Equipment, found: FoundTools
 ) -> Offered:
-    """The built-in ones in their order, then the caller's. Raises UsageError that names each of the caller's that no provider would
-    take.
+    """The built-in ones in their order, then the caller's, which were admitted. Raises UsageError for a name of one that, beside the
+    built-in ones of this model, is not free.
     """
-    hidden = {rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None}
-    first, extra = _brought(options, _first(options, facts, equipment, frozenset(hidden)))
-    tools = (*first, *extra)
+    hidden = _hidden(rules)
+    first = _first(options, facts, equipment, hidden)
+    _check_names(options, first)
+    tools = (*first, *options.extra_tools)
     if "Bash" in hidden or (options.tools is None and find_tool(first, "Bash") is None):
         hidden |= OF_BACKGROUND
     shown = tuple(tool for tool in tools if hidden.isdisjoint({tool.name, *tool.aliases}))
     off = equipment.switched_off if options.tools is None else frozenset[str]()
     # What a small model is offered is chosen for it; one that is to search would never find anything.
-    later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, extra, facts)
+    later = () if facts.tool_names or SEARCH_TOOL in hidden else _later(shown, options.extra_tools, facts)
     return _with_search(shown, later, found, off, context_window=facts.context_window)
 
 
-def _brought(options: Options, first: Sequence[Tool]) -> tuple[Sequence[Tool], Sequence[Tool]]:
-    """The first and the caller's further ones, as they can be sent."""
-    given = len(options.tools or ())
-    if not given and not options.extra_tools:
-        return first, ()
-    from ostinato.tool_admission import admitted  # ruff: ignore[import-outside-top-level] - only for tools that a caller brings
+def _hidden(rules: tuple[Rule, ...]) -> frozenset[str]:
+    return frozenset(rule.tool for rule in rules if rule.behaviour == "deny" and rule.spec is None)
 
-    if options.tools is None:
-        return first, admitted(options.extra_tools, [tool.name for tool in first])
-    fit = admitted((*options.tools, *options.extra_tools))
-    return fit[:given], fit[given:]
+
+def _check_names(options: Options, first: Sequence[Tool]) -> None:
+    """Another model may have other built-in tools than the one beside whose tools the caller's were admitted."""
+    if options.tools is None and options.extra_tools:
+        from ostinato.tool_admission import check_names  # ruff: ignore[import-outside-top-level] - as above
+
+        check_names(options.extra_tools, [tool.name for tool in first])
 
 
 def _first(
