@@ -1,5 +1,6 @@
 """Standard streams and signals of the real command: what never closes, what closes early, and who says stop."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -87,7 +88,7 @@ def test_a_reader_that_leaves_ends_the_run_quietly(desk: Desk):
         )
     assert ended.err == ""
     assert len(ended.out.splitlines()) == 1
-    assert not any(is_alive(int(pid)) for pid in read_pids(desk))
+    assert not running_in(desk)
     assert len(desk.sessions) == 1
 
 
@@ -103,7 +104,7 @@ def test_a_reader_that_leaves_while_a_tool_runs_ends_the_tool(desk: Desk):
         assert process.stderr is not None
         assert process.stderr.read() == b""
         process.stderr.close()
-        wait_for(lambda: not is_alive(read_pids(desk)[0]), 3)
+        wait_for(lambda: not running_in(desk), 3)
         assert desk.run("-p", "go on", "--continue").text == "again\n"
         server.assert_clean()
 
@@ -186,11 +187,12 @@ def test_a_signal_while_a_tool_runs_kills_it_and_leaves_a_valid_session(
         desk.url = server.url
         process = desk.start("-p", "hi", "--allowed-tools", "Bash")
         wait_for(lambda: len(read_pids(desk)) == 2)
+        assert len(running_in(desk)) >= 3  # the program itself, the shell and its child
         os.kill(process.pid, number)
         ended = finish(process, 10)
         assert ended.code == code
         assert "Traceback" not in ended.err
-        wait_for(lambda: not any(is_alive(pid) for pid in read_pids(desk)), 3)
+        wait_for(lambda: not running_in(desk), 3)
         assert desk.run("-p", "go on", "--continue").text == "again\n"
         server.assert_clean()
 
@@ -217,7 +219,7 @@ def test_a_second_interrupt_ends_at_once_and_loses_nothing(desk: Desk):
         ended = finish(process, 5)
         assert ended.code == 130
         assert "Traceback" not in ended.err
-        assert not is_alive(read_pids(desk)[0])
+        assert not running_in(desk)
         assert desk.run("-p", "go on", "--continue").text == "again\n"
         server.assert_clean()
 
@@ -253,15 +255,19 @@ def test_a_reader_that_stands_still_cannot_keep_a_run_alive(desk: Desk):
 
 
 def read_pids(desk: Desk) -> list[int]:
+    """As the commands said them; outside their pid namespace these are other processes, or none."""
     path = desk.work / "pid"
     return [int(line) for line in path.read_text().split()] if path.exists() else []
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def running_in(desk: Desk) -> list[int]:
+    """What has the desk's folder as its own; a zombie has none."""
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and (folder / "cwd").readlink() == desk.work:
+                found.append(int(folder.name))
+    return found
 
 
 def is_polling(pid: int) -> bool:
