@@ -5,6 +5,7 @@ A call ends in exactly one `ToolOutcome`; a tool may raise anything, the executo
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -135,6 +136,10 @@ class Tool(msgspec.Struct, frozen=True):
     """The parameters a small model is offered, all strings; empty means all."""
     always_load: bool = False
     """Never left to be found with ToolSearch, however many tools there are."""
+    unshown_inputs: Mapping[str, str] = MappingProxyType({})
+    """Inputs that are taken though the schema does not show them: older names, each with the name it has now; "" for what says nothing here
+    and is left out before anybody judges the call.
+    """
 
 
 def build_tool(

@@ -39,11 +39,23 @@ def checked_input(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any] | Inva
     `"20"` where an integer belongs is 20, `"true"` is true, null for what may be left out is left out.
     """
     problems: Problems = []
-    checked = _checked_object(given, tool.input_schema, "", problems)
+    checked = _checked_object(_in_todays_names(tool, given), tool.input_schema, "", problems)
     if problems:
         return InvalidInput(f"the input of {tool.name} is not valid: " + "; ".join(problems))
     wrong = tool.validate(checked)
     return checked if wrong is None else InvalidInput(f"the input of {tool.name} is not valid: {wrong}")
+
+
+def _in_todays_names(tool: Tool, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An older name beside today's stays, and is refused: nobody knows which of them is meant."""
+    older = tool.unshown_inputs
+    if older.keys().isdisjoint(given):
+        return given
+    renamed = {name: value for name, value in given.items() if name not in older}
+    for name in given.keys() & older.keys():
+        if now := older[name]:
+            renamed[name if now in renamed else now] = given[name]
+    return renamed
 
 
 def schema_problems(given: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[str, ...]:

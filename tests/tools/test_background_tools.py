@@ -14,6 +14,7 @@ from ostinato.sandbox.background import BackgroundProcesses
 from ostinato.sandbox.environment import child_environment
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.tool import NO_ACCESS, find_tool
+from ostinato.tool_input import InvalidInput, checked_input
 from ostinato.tools.builtin import builtin_tools
 
 ID = background_task_id("t1")
@@ -98,13 +99,38 @@ async def test_where_nothing_can_run_in_the_background_that_is_said(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("older", "name"),
-    [("BashOutput", "TaskOutput"), ("KillShell", "TaskStop"), ("KillBash", "TaskStop")],
+    ("older", "id_name", "name"),
+    [
+        ("BashOutput", "bash_id", "TaskOutput"),
+        ("BashOutput", "shell_id", "TaskOutput"),
+        ("KillShell", "shell_id", "TaskStop"),
+        ("KillBash", "shell_id", "TaskStop"),
+        ("TaskStop", "shell_id", "TaskStop"),
+        ("TaskOutput", "task_id", "TaskOutput"),
+        ("TaskStop", "task_id", "TaskStop"),
+    ],
 )
-def test_older_names_lead_to_the_same_tools(older: str, name: str):
+def test_older_names_lead_to_the_same_tools_and_to_the_same_inputs(older: str, id_name: str, name: str):
     tool = find_tool(builtin_tools(is_read_only_command=lambda _command: False), older)
     assert tool is not None
     assert tool.name == name
+    assert checked_input(tool, {id_name: ID}) == {"task_id": ID}
+    assert set(tool.input_schema["properties"]) & {"bash_id", "shell_id"} == set()
+
+
+@pytest.mark.parametrize("name", ["TaskOutput", "TaskStop"])
+@pytest.mark.parametrize("other", ["task_id", "bash_id"])
+def test_two_ids_by_two_names_are_refused(tmp_path: Path, name: str, other: str):
+    tool = ToolFolder(tmp_path).tool(name)
+    assert isinstance(checked_input(tool, {"shell_id": "x", other: "y"}), InvalidInput)
+
+
+@pytest.mark.process
+@needs_linux
+async def test_calls_as_old_transcripts_make_them_work(folder: ToolFolder):
+    await folder.call("Bash", command="sleep 60", run_in_background=True)
+    assert "running" in await folder.text("TaskOutput", bash_id=ID)
+    assert "stopped" in await folder.text("TaskStop", shell_id=ID)
 
 
 @pytest.mark.parametrize("name", ["TaskOutput", "TaskStop"])

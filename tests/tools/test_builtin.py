@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from ostinato.codec import encode
+from ostinato.deferred_tools import FoundTools
 from ostinato.engine.prompt import system_blocks
 from ostinato.testing import tool_context
-from ostinato.tool import Tool, ToolOutcome
+from ostinato.tool import Tool, ToolOutcome, find_tool
+from ostinato.tool_input import InvalidInput, checked_input
 from ostinato.tools.ask_user_question import AskUserQuestionInput
 from ostinato.tools.bash import BashInput
 from ostinato.tools.builtin import builtin_tools
@@ -23,6 +25,7 @@ from ostinato.tools.read import ReadInput
 from ostinato.tools.task_output import TaskOutputInput
 from ostinato.tools.task_stop import TaskStopInput
 from ostinato.tools.todo_write import TodoWriteInput
+from ostinato.tools.tool_search import tool_search_tool
 from ostinato.tools.web_fetch import WebFetchInput
 from ostinato.tools.write import WriteInput
 from ostinato.user_questions import UserAsked
@@ -93,6 +96,76 @@ def test_the_schema_and_the_type_behind_it_agree(tool: Tool, input_type: type[ms
     assert {field.encode_name for field in fields} == set(properties)
     assert [field.encode_name for field in fields if field.required] == list(tool.input_schema["required"])
     assert tool.input_schema["additionalProperties"] is False
+
+
+KNOWN_INPUTS: Mapping[str, Mapping[str, Any]] = {
+    "AskUserQuestion": {
+        "questions": [
+            {
+                "question": "Which?",
+                "header": "Way",
+                "multiSelect": False,
+                "options": [{"label": "a", "description": "one"}, {"label": "b", "description": "other"}],
+            }
+        ]
+    },
+    "Bash": {
+        "command": "ls",
+        "timeout": 1000,
+        "description": "List",
+        "run_in_background": True,
+        "dangerouslyDisableSandbox": True,
+    },
+    "Edit": {"file_path": "f", "old_string": "a", "new_string": "b", "replace_all": True},
+    "ExitPlanMode": {"plan": "first this"},
+    "Glob": {"pattern": "*", "path": "."},
+    "Grep": {
+        "pattern": "a", "path": ".", "glob": "*.py", "output_mode": "content", "-A": 1, "-B": 1, "-C": 1, "context": 1, "-n": True,
+        "-i": True, "-o": True, "type": "py", "head_limit": 1, "offset": 1, "multiline": True,
+    },
+    "ListMcpResourcesTool": {"server": "s"},
+    "NotebookEdit": {
+        "notebook_path": "f.ipynb",
+        "cell_id": "a",
+        "new_source": "b",
+        "cell_type": "code",
+        "edit_mode": "replace",
+    },
+    "Read": {"file_path": "f", "offset": 1, "limit": 1, "pages": "1-2"},
+    "ReadMcpResourceTool": {"server": "s", "uri": "u"},
+    "Skill": {"skill": "s", "args": "a"},
+    "TaskStop": {"task_id": "bash_1"},
+    "TodoWrite": {"todos": [{"content": "a", "status": "pending", "activeForm": "doing a"}]},
+    "ToolSearch": {"query": "select:a", "max_results": 1},
+    "WebFetch": {"url": "https://example.org", "prompt": "what"},
+    "WebSearch": {"query": "a", "allowed_domains": ["a.org"], "blocked_domains": ["b.org"]},
+    "Write": {"file_path": "f", "content": "a"},
+}  # fmt: skip
+"""What clients, rules and hooks know these tools by: the inputs of the published types, each said once."""
+
+NOT_HERE_YET = {"ExitPlanMode", "ListMcpResourcesTool", "ReadMcpResourceTool", "Skill"}
+SEARCH = tool_search_tool((), FoundTools(), max_tokens=1000)
+
+
+@pytest.mark.parametrize("name", KNOWN_INPUTS)
+def test_every_known_input_of_a_known_tool_is_taken(name: str):
+    tool = find_tool((*TOOLS, SEARCH), name)
+    if name in NOT_HERE_YET:
+        assert tool is None
+        return
+    assert tool is not None
+    assert not isinstance(checked_input(tool, KNOWN_INPUTS[name]), InvalidInput)
+
+
+@pytest.mark.parametrize("value", [True, False, None, "yes"])
+def test_leaving_a_sandbox_that_is_not_there_changes_nothing_of_a_call(value: object):
+    """It is gone before rules, hooks and the person judge, and a model is not told that it can be said."""
+    bash = find_tool(TOOLS, "Bash")
+    assert bash is not None
+    given = {"command": "rm f", "dangerouslyDisableSandbox": value}
+    assert checked_input(bash, given) == {"command": "rm f"}
+    assert bash.essential(given) == bash.essential({"command": "rm f"})
+    assert "dangerouslyDisableSandbox" not in str(bash.input_schema)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +34,9 @@ DEFAULT_TIMEOUT_MS: Final = 120_000
 MAX_TIMEOUT_MS: Final = 600_000
 MAX_RESULT_CHARACTERS: Final = 32_000
 """The output and what is said about it."""
+
+WITHOUT_MEANING: Final = MappingProxyType({"dangerouslyDisableSandbox": ""})
+"""Other programs' models and clients may say it. There is no sandbox to leave, and it gives no right: it is gone before rules judge."""
 
 SAYS_CD: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
 SAYS_WAIT: Final = re.compile(r"(?:^|[;&|(\s])(?:sleep|wait|inotifywait)(?:\s|$)")
@@ -92,6 +96,7 @@ def bash_tool(is_read_only: IsReadOnlyCommand, may_move: MayMove = never_moves) 
         timeout_s=MAX_TIMEOUT_MS / 1000 + 60,
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("command",),
+        unshown_inputs=WITHOUT_MEANING,
     )
 
 
@@ -100,12 +105,11 @@ def _waits(tool_input: Mapping[str, Any]) -> bool:
 
 
 def _essential(tool_input: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Another description, another deadline or another comment makes no other command."""
+    """Another description, another deadline or another comment makes no other command; what has no meaning neither."""
     from ostinato.tools.command_comments import without_comments  # ruff: ignore[import-outside-top-level] - loads with a first call
 
-    essential = dict(tool_input)
-    essential.pop("description", None)
-    essential.pop("timeout", None)
+    said = {"description", "timeout", *WITHOUT_MEANING}
+    essential = {name: value for name, value in tool_input.items() if name not in said}
     essential["command"] = without_comments(str(tool_input.get("command", "")))
     return essential
 

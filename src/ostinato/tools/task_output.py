@@ -1,6 +1,7 @@
 """TaskOutput: what a command in the background printed since the last look, or from any place on; without an id, all of them."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -39,7 +40,7 @@ class TaskOutputInput(msgspec.Struct, frozen=True):
 
 
 def task_output_tool() -> Tool:
-    """Older names of it stay good for old transcripts."""
+    """Older names of it and of its input stay good for old transcripts."""
     return Tool(
         name="TaskOutput",
         aliases=("BashOutput", "AgentOutputTool", "BashOutputTool"),
@@ -53,6 +54,7 @@ def task_output_tool() -> Tool:
         timeout_s=MAX_WAIT_MS / 1000 + 60,
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("task_id",),
+        unshown_inputs=MappingProxyType({"bash_id": "task_id", "shell_id": "task_id"}),
     )
 
 

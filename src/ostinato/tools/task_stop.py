@@ -1,6 +1,7 @@
 """TaskStop: end a command in the background with everything that it started."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +34,7 @@ def task_stop_tool() -> Tool:
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         flat_parameters=("task_id",),
+        unshown_inputs=MappingProxyType({"shell_id": "task_id", "bash_id": "task_id"}),
     )
 
 
