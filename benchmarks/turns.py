@@ -31,7 +31,8 @@ from ostinato.testing import Reply, ScriptedModel, call, say
 SHORT, LONG = 10, 2_000
 PASSES = 40
 SHELL_TURNS = 20
-RESULT = "a result of some length " * 20
+RESULT = "a result of some length " * 8
+"""So that two thousand messages have their place in the window: a summary would make the long conversation a short one."""
 HISTORY_ID = "toolu_{}"
 
 

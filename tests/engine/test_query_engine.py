@@ -278,7 +278,7 @@ async def test_bad_input_is_refused_before_anything_is_sent(work: Path, home: Pa
         {"session_id": "b", "continue_session": True},
         {"extra_tools": [fake_tool("bad name!")]},
         {"extra_tools": [fake_tool("Bash")]},
-        {"extra_tools": [replace(fake_tool("Look"), input_schema={})]},
+        {"extra_tools": [replace(fake_tool("Look"), input_schema={"type": "array"})]},
     ],
     ids="+".join,  # a tool's own text holds an address
 )
