@@ -80,7 +80,7 @@ def test_what_was_typed_before_the_question_is_no_answer(desk: Desk):
         terminal.sees("Ctrl-D leaves")
         terminal.type("/exit\r")
         terminal.ended()
-    assert desk.run("trust", "list").text == ""
+    assert desk.run("trust", "list").text == "no folder is trusted\n"
 
 
 def test_an_interrupt_at_the_question_leaves(desk: Desk):
@@ -124,7 +124,7 @@ def test_a_hundred_rules_do_not_hide_that_there_are_more(desk: Desk):
 def test_trust_is_shown_added_listed_and_taken_back(desk: Desk):
     shown = desk.run("trust", "show")
     assert (shown.code, "Bash(touch:*)" in shown.text) == (1, True)
-    assert desk.run("trust", "list").text == ""
+    assert desk.run("trust", "list").text == "no folder is trusted\n"
     added = desk.run("trust", "add")
     assert (added.code, "Bash(touch:*)" in added.text) == (0, True)
     assert desk.run("trust", "show").code == 0
@@ -138,7 +138,7 @@ def test_another_folder_can_be_named_also_one_that_is_gone(desk: Desk):
     (desk.work / ".claude" / "settings.json").unlink()
     (desk.work / ".claude").rmdir()
     assert desk.run("trust", "remove", str(desk.work)).code == 0
-    assert desk.run("trust", "list").text == ""
+    assert desk.run("trust", "list").text == "no folder is trusted\n"
     assert desk.run("trust", "show", "missing").code == 2
 
 

@@ -6,7 +6,7 @@ from tests.config.scene import FILES, Scene, in_memory
 
 from ostinato.config.line_of import lines_of
 from ostinato.config.load import effective
-from ostinato.config.show import HIDDEN, lines_in, show_json, show_text, use_of
+from ostinato.config.show import HIDDEN, NO_SETTINGS, lines_in, show_json, show_text, use_of
 
 
 def test_each_value_is_shown_with_its_level_and_file():
@@ -17,6 +17,13 @@ def test_each_value_is_shown_with_its_level_and_file():
         f'model = "a"  # local: {FILES["local"]}\npermissions.deny[0] = "Read"  # user: {FILES["user"]}\n'
     )
     assert show_text(found, with_origin=False) == 'model = "a"\npermissions.deny[0] = "Read"\n'
+
+
+@pytest.mark.parametrize("with_origin", [False, True])
+def test_where_nothing_is_in_effect_a_line_says_so(*, with_origin: bool):
+    found = effective(in_memory({}), is_trusted=True)
+    assert show_text(found, with_origin=with_origin) == NO_SETTINGS
+    assert json.loads(show_json(found)) == {"settings": [], "withheld": [], "problems": []}
 
 
 def test_what_waits_for_trust_is_shown_apart():

@@ -65,7 +65,7 @@ def list_command() -> int:
     folders = trusted_folders(data_root(os.environ))
     if isinstance(folders, NotKept):
         raise ConfigurationError(folders.reason, hint=folders.hint)
-    say(names_text(map(str, folders)))
+    say(names_text(map(str, folders)) or "no folder is trusted\n")
     return DONE
 
 

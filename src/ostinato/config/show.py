@@ -20,6 +20,8 @@ from ostinato.visible_text import visible_ascii
 
 HIDDEN: Final = "(hidden)"
 
+NO_SETTINGS: Final = "# no setting is in effect: everything is as it is by default\n"
+
 Use: TypeAlias = Literal["yes", "not yet", "unknown"]
 
 _NOT_SECRET: Final = frozenset({"apiKeyHelper", "privateHosts"})
@@ -138,7 +140,9 @@ def show_text(
     problems: Sequence[Problem] = (),
     lines: Lines | None = None,
 ) -> str:
-    """A line for each value. Everything but ASCII is escaped: a project may have written it to fool a terminal."""
+    """A line for each value; one that says so where there is none. Everything but ASCII is escaped: a project may have
+    written it to fool a terminal.
+    """
     items = shown(tuple(leaves(effective.merged)), lines, effective.documents)
     parts = [_lines(items, with_origin=with_origin)]
     if effective.withheld:
@@ -150,7 +154,7 @@ def show_text(
             f"# {visible_ascii(str(problem))}{visible_ascii(f'; {problem.hint}' if problem.hint else '')}\n"
             for problem in _with_lines(problems, lines or {})
         )
-    return "".join(parts)
+    return "".join(parts) or NO_SETTINGS
 
 
 def show_json(effective: Effective, problems: Sequence[Problem] = (), lines: Lines | None = None) -> str:
