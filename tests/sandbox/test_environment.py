@@ -1,12 +1,13 @@
 """What a child may know, and that it has nobody to ask."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from ostinato.sandbox.environment import child_environment
+from ostinato.sandbox.environment import UNATTENDED, child_environment
 
 
 @pytest.mark.parametrize(
@@ -40,12 +41,85 @@ def test_what_was_not_there_is_not_invented():
     assert not {"CI", "NO_COLOR", "PATH"} & set(child_environment({}))
 
 
+OVERRULED = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "GH_PAGER": "cat",
+    "AWS_PAGER": "cat",
+    "BAT_PAGER": "cat",
+    "DELTA_PAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+    "GIT_SEQUENCE_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "DEBCONF_NONINTERACTIVE_SEEN": "true",
+    "APT_LISTCHANGES_FRONTEND": "none",
+    "NEEDRESTART_MODE": "l",
+    "PIP_NO_INPUT": "1",
+    "GH_PROMPT_DISABLED": "1",
+    "COMPOSER_NO_INTERACTION": "1",
+    "TERM": "dumb",
+}
+"""By name and value, so that leaving one out is seen."""
+
+
 def test_pagers_prompts_and_editors_of_the_host_are_overruled():
-    environment = child_environment({"PAGER": "less", "GIT_EDITOR": "vim", "TERM": "xterm-256color"})
-    assert environment["PAGER"] == environment["GIT_PAGER"] == "cat"
-    assert environment["GIT_EDITOR"] == "false"
-    assert environment["GIT_TERMINAL_PROMPT"] == "0"
-    assert environment["TERM"] == "dumb"
+    host = dict.fromkeys(OVERRULED, "what the host says")
+    assert OVERRULED.items() <= child_environment(host).items()
+    assert OVERRULED.items() <= child_environment({}).items()
+    assert OVERRULED == UNATTENDED
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("program", "script", "said"),
+    [
+        ("git", "printf 'protocol=https\nhost=h\n\n' | git credential fill", "password=\n"),
+        ("ssh-keygen", "ssh-keygen -q -t ed25519 -N secret -f key && ssh-keygen -y -f key", "passphrase"),
+        ("pip", "pip uninstall asked-for", "No input was expected"),
+    ],
+)
+def test_programs_do_not_ask_and_open_no_window_that_does(
+    tmp_path: Path, program: str, script: str, said: str
+):
+    """The host is a desktop: it has a program that asks for passwords in a window."""
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    window = tmp_path / "window"
+    window.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
+    window.chmod(0o755)
+    package = tmp_path / "packages/asked_for-1.0.dist-info"
+    package.mkdir(parents=True)
+    for name, text in (
+        ("METADATA", "Metadata-Version: 2.1\nName: asked-for\nVersion: 1.0\n"),
+        ("RECORD", "asked_for.py,,\n"),
+    ):
+        (package / name).write_text(text)
+    (tmp_path / "packages/asked_for.py").touch()
+    host = {"PATH": os.environ["PATH"], "DISPLAY": ":9", "SSH_ASKPASS": str(window)}
+    done = subprocess.run(
+        ("bash", "-c", script),
+        cwd=tmp_path,
+        env=child_environment(host | {"PYTHONPATH": str(package.parent), "HOME": str(tmp_path)}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        timeout=20,
+        check=False,
+    )
+    if "outside environment" in done.stdout:
+        pytest.skip("this pip belongs to a virtual environment and takes no other package away")
+    assert said in done.stdout
+    assert not (tmp_path / "asked").exists()
+    assert (tmp_path / "packages/asked_for.py").exists()
 
 
 @pytest.mark.parametrize(

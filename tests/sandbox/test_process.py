@@ -553,23 +553,31 @@ async def test_a_short_word_before_a_long_silence_is_shown(tmp_path: Path, envir
 # ----------------------------------------------------------------------------------------------- commands that would ask
 
 
+ME = "git -c user.name=a -c user.email=a@b"
+
+
 @pytest.mark.parametrize(
-    "script",
+    ("script", "said"),
     [
-        "cat",
-        "read x",
-        'python3 -c "input()"',
-        "git log",
-        "git commit --allow-empty",
-        "git rebase -i --root",
-        "sudo -k true",
-        "man ls",
-        "git clone https://user@127.0.0.1:1/x",
+        ("cat; echo over", "over"),
+        ("read x && echo got", None),
+        ('python3 -c "input()"', "EOFError"),
+        ("git log && echo over", "over"),
+        (f"{ME} commit --allow-empty", "editor"),
+        (f"{ME} rebase -i --root", "editor"),
+        ("sudo -k true", None),
+        ("man ls; echo over", "over"),
+        ("git clone https://user@127.0.0.1:1/x", "fatal"),
     ],
 )
-async def test_a_command_that_would_wait_for_a_person_ends(script: str, tmp_path: Path, run: Run):
-    setup = "git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one"
+async def test_a_command_that_would_wait_for_a_person_ends(
+    script: str, said: str | None, tmp_path: Path, run: Run
+):
+    """With a message and a code where it cannot do without an answer; `None`: what it says depends on the machine."""
+    setup = f"git init -q; {ME} commit -q --allow-empty -m one"
     assert (await run("bash", "-c", setup)).exit_code == 0
     result = await run("bash", "-c", script, timeout_s=10)
     assert not result.timed_out
     assert result.duration_s < 3
+    assert (result.exit_code == 0) is (said == "over")
+    assert said is None or said in result.output
