@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio.lowlevel
 from msgspec.structs import replace
 
+from ostinato.engine.known_secrets import KnownSecrets
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt_queue import pending_prompts
@@ -154,6 +155,7 @@ class Desk:
             place.journal,
             self.clock,
             self.ids,
+            KnownSecrets({}, newest_key=str).mask,
             fallbacks=self.fallbacks,
         )
         return Parts(place, chosen, setting, deps)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from ostinato.engine.known_secrets import KnownSecrets
 from ostinato.events import Event, Terminal
 from ostinato.history import History
 from ostinato.loop.abort import AbortSignal
@@ -121,6 +122,7 @@ class Scene(msgspec.Struct):
             journal=self.journal,
             clock=self.clock,
             ids=CountingIds(),
+            mask=KnownSecrets({}, newest_key=str).mask,
             queue=self.queue,
             mentions=self.mentions,
             budget=self.budget,

@@ -1,6 +1,8 @@
 """The life of one call: asked for, started or not, waited for, and answered in every case."""
 
+import ast
 import asyncio
+from pathlib import Path
 from typing import Any, cast
 
 import anyio
@@ -9,8 +11,11 @@ import pytest
 from msgspec.structs import replace
 from tests.loop.scene import STRICT, Scene
 
+import ostinato
+from ostinato.engine.known_secrets import KnownSecrets
 from ostinato.events import Event, ResponseUsage, UserEvent
-from ostinato.loop.call import described
+from ostinato.loop.deps import Deps
+from ostinato.loop.described import described
 from ostinato.loop.executor import StreamingToolExecutor
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.turn_tasks import TurnTasks
@@ -32,6 +37,8 @@ from ostinato.testing import (
     waits_at,
 )
 from ostinato.tool import ToolOutcome, build_tool
+
+SOURCE = Path(ostinato.__file__).parent
 
 CLASSIC = QueryConfig(normalise_strictly=True, streaming_tool_execution=False, max_retries=0)
 
@@ -175,13 +182,33 @@ async def test_what_the_model_reads_of_an_error_or_a_denial_is_valid_text():
         assert ["\ufffd" in str(result.content) for result in results_in(scene)] == [True]
 
 
+def test_nobody_can_forget_what_takes_the_secrets_out_of_a_text():
+    """A default would know only what has the form of a key, and the values in use would be shown."""
+    takers = [
+        f"{path.name}: {argument.arg}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for argument in _with_a_default(node.args)
+        if argument.annotation is not None and ast.unparse(argument.annotation) == "Mask"
+    ]
+    assert takers == []
+    assert "mask" in Deps.__struct_fields__[: -len(Deps.__struct_defaults__)]
+
+
+def _with_a_default(arguments: ast.arguments) -> list[ast.arg]:
+    placed = [*arguments.posonlyargs, *arguments.args]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return [*placed[len(placed) - len(arguments.defaults) :], *(one for one, default in named if default)]
+
+
 def test_what_foreign_code_says_of_its_failure_shows_no_key():
     """Hooks, tools and permission checks: whatever they raise is shown and stored under this description."""
     for error in (
         RuntimeError("401 for sk-ant-SECRETKEY-1234567890abcdef"),
         KeyError("ghp_0123456789abcdef0123"),
     ):
-        told = described(error)
+        told = described(error, KnownSecrets({}, newest_key=str).mask)
         assert told.startswith(type(error).__name__)
         assert "SECRETKEY" not in told
         assert "0123456789" not in told

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import pytest
 
 from ostinato.engine.options import Allow, PermissionAsked
 from ostinato.errors import ModelError
@@ -208,3 +209,15 @@ async def test_one_reply_with_two_reads_and_a_command_is_answered_in_one_message
     assert "alpha" in str(answers[0].content)
     assert "a.txt" in str(answers[2].content)
     assert result.reason == "completed"
+
+
+async def test_a_tool_that_fails_shows_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch):
+    """Also one without the form of a key: what is said goes to the model."""
+    monkeypatch.setenv("DB_PASSWORD", "correct horse battery")
+    registry = {"Look": fake_tool("Look", raises(RuntimeError("cannot log in with correct horse battery")))}
+    (result,) = await execute_all_tools(
+        [call("Look", "t1")], registry=registry, surroundings=parts(ScriptedModel()).surroundings
+    )
+    assert result.is_error
+    assert "horse" not in str(result.content)
+    assert "cannot log in" in str(result.content)

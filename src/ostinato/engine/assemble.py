@@ -271,6 +271,7 @@ class _Maker:
             place.journal,
             self._clock,
             self._ids,
+            self._secrets.mask,
             collect_attachments=around.collect,
             prefetch=around.prefetch,
             mentions=around.mentions,
@@ -289,7 +290,6 @@ class _Maker:
             side_model=self._small.side_model,
             watch_cache=place.watch_cache,
             still_running=self._still_running,
-            mask=self._secrets.mask,
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         )
         return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)

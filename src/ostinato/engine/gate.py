@@ -20,7 +20,7 @@ from ostinato.engine.options import CanUseTool, PermissionAsked, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
 from ostinato.errors import UsageError
 from ostinato.home_folder import NO_HOME, expand_home
-from ostinato.loop.described import Mask, masked_by_form
+from ostinato.loop.described import Mask
 from ostinato.messages import ToolUse
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
@@ -51,10 +51,10 @@ class Gate:
         *,
         home: Path | None,
         builtin_names: frozenset[str],
+        mask: Mask,
         keeper: RuleKeeper | None = None,
         is_bypass_disabled: bool = False,
         tell: Callable[[str], None] = tells_nobody,
-        mask: Mask = masked_by_form,
     ) -> None:
         self._policy = policy
         self._can_use_tool = can_use_tool

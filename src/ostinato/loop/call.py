@@ -15,7 +15,7 @@ from ostinato.codec import encode, sanitise
 from ostinato.errors import OstinatoError
 from ostinato.loop import results
 from ostinato.loop.cancellation import must_pass
-from ostinato.loop.described import Mask, described, masked_by_form
+from ostinato.loop.described import Mask, described
 from ostinato.loop.intent import IntendingWorkspace
 from ostinato.messages import Document, Image, ResultBlock, Text, ToolResult, ToolUse
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
@@ -62,7 +62,7 @@ def error_end(block: ToolUse, text: str, outcome: CallOutcome = "error") -> Call
     return CallEnd(ToolResult(block.id, results.cut_error(sanitise(text)), is_error=True), outcome)
 
 
-def prepare_call(block: ToolUse, context: ToolUseContext, mask: Mask = masked_by_form) -> Prepared | CallEnd:
+def prepare_call(block: ToolUse, context: ToolUseContext, mask: Mask) -> Prepared | CallEnd:
     """Find the tool and check the input; never asks, never waits."""
     tool = find_tool(context.tools, block.name)
     if tool is None:
@@ -100,7 +100,7 @@ def _is_read_only(tool: Tool, checked: Mapping[str, Any]) -> bool:
 
 
 async def permitted(
-    call: Prepared, permissions: Permissions, context: ToolUseContext, mask: Mask = masked_by_form
+    call: Prepared, permissions: Permissions, context: ToolUseContext, mask: Mask
 ) -> tuple[Prepared, Allowed] | CallEnd:
     """Ask the gate; an input that it changed is checked again."""
     query = PermissionQuery(
@@ -129,9 +129,9 @@ async def run_call(
     context: ToolUseContext,
     progress: Callable[[str], None],
     record: Callable[[FileIntended], None],
+    mask: Mask,
     ask_side_model: AskSideModel | None = None,
     cannot_be_stopped: Callable[[Ended], None] = can_be_stopped,
-    mask: Mask = masked_by_form,
 ) -> CallEnd:
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
     tool_context = ToolContext(

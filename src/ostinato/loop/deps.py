@@ -12,7 +12,7 @@ from ostinato.events import Event
 from ostinato.history import History
 from ostinato.loop.alarms import SetAlarm
 from ostinato.loop.budget import NO_BUDGET, Budget
-from ostinato.loop.described import Mask, masked_by_form
+from ostinato.loop.described import Mask
 from ostinato.loop.fallback import Fallbacks
 from ostinato.loop.model_call import CallModel, RefreshAuth
 from ostinato.loop.still_running import StillRunning
@@ -137,6 +137,7 @@ class Deps(msgspec.Struct, frozen=True):
     journal: Journal
     clock: Clock
     ids: Ids
+    mask: Mask
     prepare_context: PrepareContext | None = None
     forgets_hidden: bool = False
     shorten: Shorten = no_help
@@ -159,7 +160,6 @@ class Deps(msgspec.Struct, frozen=True):
     side_model: SideModel | None = None
     watch_cache: WatchCache | None = None
     still_running: StillRunning = msgspec.field(default_factory=StillRunning)
-    mask: Mask = masked_by_form
 
     def call_of(self, fallback_index: int) -> CallModel:
         """The door to the query's own model (0), or to one of those that may take over."""

@@ -3,17 +3,10 @@
 from collections.abc import Callable
 
 Mask = Callable[[str], str]
-"""The text without what nobody may read. Raises nothing."""
+"""The text without what nobody may read. Raises nothing. Never a default: whoever forgets it would show the secrets in use."""
 
 
-def masked_by_form(text: str) -> str:
-    """Without what has the form of a key: all that can be known where nobody knows the keys themselves."""
-    from ostinato.secret_values import masked  # ruff: ignore[import-outside-top-level] - only failures say something
-
-    return masked(text, ())
-
-
-def described(error: BaseException, mask: Mask = masked_by_form) -> str:
+def described(error: BaseException, mask: Mask) -> str:
     """Raises nothing."""
     try:
         text = mask(str(error).strip())

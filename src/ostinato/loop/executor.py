@@ -165,9 +165,9 @@ class StreamingToolExecutor:
             self._context,
             partial(self._progress, entry),
             partial(self._intended, entry),
+            self._deps.mask,
             self._ask_side_model,
             entry.cannot_be_stopped,
-            self._deps.mask,
         )
         self._finish(entry, end)
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from ostinato.loop.described import Mask, described, masked_by_form
+from ostinato.loop.described import Mask, described
 from ostinato.loop.hook_answers import HookAnswer, Raised, Said, answers_within, hook_name
 from ostinato.ports import Clock
 from ostinato.stop_hooks import (
@@ -46,7 +46,7 @@ async def ask_stop_hooks(
     clock: Clock,
     timeout_s: float,
     *,
-    mask: Mask = masked_by_form,
+    mask: Mask,
 ) -> HooksSaid:
     """Raises nothing but a real cancellation."""
     if not hooks:

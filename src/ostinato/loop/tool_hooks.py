@@ -7,7 +7,7 @@ import msgspec
 
 from ostinato.codec import sanitise
 from ostinato.loop import results
-from ostinato.loop.described import Mask, described, masked_by_form
+from ostinato.loop.described import Mask, described
 from ostinato.loop.hook_answers import HookAnswer, Raised, Said, answers_within, hook_name
 from ostinato.messages import Message, Reminder, attachment_message, notice_message
 from ostinato.ports import Clock, Ids
@@ -33,7 +33,7 @@ async def ask_tool_hooks(
     ids: Ids,
     *,
     timeout_s: float,
-    mask: Mask = masked_by_form,
+    mask: Mask,
 ) -> ToolHooksSaid:
     """Raises nothing but a real cancellation."""
     pairs = [(hook, ran) for ran in calls for hook in hooks]

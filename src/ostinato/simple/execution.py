@@ -9,11 +9,13 @@ import anyio
 import msgspec
 
 from ostinato.engine.gate import Gate
+from ostinato.engine.known_secrets import KnownSecrets
 from ostinato.engine.options import CanUseTool
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.home_folder import home_of
 from ostinato.loop.abort import AbortSignal
 from ostinato.loop.call import CallEnd, permitted, prepare_call, run_call
+from ostinato.loop.described import Mask
 from ostinato.messages import ToolResult, ToolUse
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import FileState, ModelFacts, QuerySource, QueryTracking, Workspace
@@ -67,18 +69,20 @@ async def execute_all_tools(
         source=QuerySource("sdk"),
         tracking=QueryTracking("simple"),
     )
+    mask = KnownSecrets(os.environ, newest_key=str).mask
     gate = Gate(
         Policy(),
         around.can_use_tool,
         home=home_of(os.environ),
         builtin_names=frozenset(TOOL_REGISTRY),
+        mask=mask,
     )
     results: dict[int, ToolResult] = {}
 
     async def execute(place: int, block: ToolUse) -> None:
         if on_tool_start:
             on_tool_start(block.name, block.input)
-        results[place] = (await _ended(block, context, gate)).result
+        results[place] = (await _ended(block, context, gate, mask)).result
         if on_tool_end:
             on_tool_end(block.name, results[place])
 
@@ -88,11 +92,11 @@ async def execute_all_tools(
     return [results[place] for place in range(len(blocks))]
 
 
-async def _ended(block: ToolUse, context: ToolUseContext, gate: Gate) -> CallEnd:
-    prepared = prepare_call(block, context)
+async def _ended(block: ToolUse, context: ToolUseContext, gate: Gate, mask: Mask) -> CallEnd:
+    prepared = prepare_call(block, context, mask)
     if isinstance(prepared, CallEnd):
         return prepared
-    answer = await permitted(prepared, gate, context)
+    answer = await permitted(prepared, gate, context, mask)
     if isinstance(answer, CallEnd):
         return answer
-    return await run_call(answer[0], context, lambda _text: None, lambda _intended: None)
+    return await run_call(answer[0], context, lambda _text: None, lambda _intended: None, mask)
