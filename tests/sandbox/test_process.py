@@ -206,6 +206,7 @@ async def test_eight_runs_overlap(run: Run):
         "sleep 60 >/dev/null & echo hi",
         "(while :; do echo x; sleep .1; done) & echo hi",
         "nohup sleep 60 >/dev/null 2>&1 & disown; echo hi",
+        "nohup sleep 60 & disown; echo hi",
         "setsid sleep 60 & echo hi",
         "echo hi; yes & true",
     ],
