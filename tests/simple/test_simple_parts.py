@@ -1,14 +1,28 @@
 """The parts that the teaching loop schedules: the stream, the conversation, and the key from the environment."""
 
-import pytest
+from collections.abc import Mapping
+from typing import Any
 
-from ostinato.errors import ConfigurationError
+import pytest
+from msgspec.structs import replace
+
+from ostinato.errors import ConfigurationError, UsageError
 from ostinato.events import BlockStop, MessageStop
-from ostinato.messages import Text, user_prompt
+from ostinato.messages import Text, ToolResult, UserMessage, user_prompt
 from ostinato.ports import RequestMessage
-from ostinato.simple import ConversationManager, Parts, agentic_loop, get_tool_schemas, stream_query
+from ostinato.simple import (
+    ConversationManager,
+    Parts,
+    agentic_loop,
+    execute_all_tools,
+    get_tool_schemas,
+    stream_query,
+    to_anthropic_tools,
+)
 from ostinato.simple.stream import model_from_key
 from ostinato.testing import Reply, ScriptedModel, call, fake_tool, say
+from ostinato.tool import Tool
+from ostinato.tool_admission import admitted
 
 KEYS = (
     "ANTHROPIC_API_KEY",
@@ -51,3 +65,45 @@ def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch):
         model_from_key()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert model_from_key().facts.provider == "anthropic"
+
+
+REPAIRABLE: tuple[Mapping[str, Any], ...] = (
+    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {}, "b": {}}},
+    {"properties": {"a": {"type": "string"}}},
+)
+NOBODY_TAKES: tuple[Tool, ...] = (
+    replace(fake_tool("Look"), name="look at it"),
+    replace(fake_tool("Look"), input_schema={"type": "array"}),
+)
+
+
+@pytest.mark.parametrize("schema", REPAIRABLE)
+async def test_a_schema_is_sent_as_every_provider_takes_it_and_the_call_is_checked_by_its_own(
+    schema: Mapping[str, Any],
+):
+    tool = replace(fake_tool("Look"), input_schema=schema)
+    model = ScriptedModel(Reply(call("Look", "t1", c=1)), Reply(say("done")))
+    result = await agentic_loop([user_prompt("p", "go")], parts=Parts(model=model, registry={"Look": tool}))
+    (as_sent,) = admitted((tool,))
+    assert [one.input_schema for one in model.requests[0].tools] == [as_sent.input_schema]
+    assert as_sent.input_schema != schema
+    assert result.reason == "completed"
+    answers = [message for message in result.final_messages if isinstance(message, UserMessage)]
+    assert isinstance(answers[-1].content[0], ToolResult)
+    if "anyOf" in schema:
+        assert answers[-1].content[0].is_error
+
+
+@pytest.mark.parametrize("tool", NOBODY_TAKES)
+async def test_a_tool_that_no_provider_takes_is_named_and_nothing_is_sent(tool: Tool):
+    model = ScriptedModel(Reply(say("never")))
+    registry = {"Good": fake_tool("Good"), tool.name: tool}
+    result = await agentic_loop([user_prompt("p", "go")], parts=Parts(model=model, registry=registry))
+    assert result.reason == "error"
+    assert tool.name in result.error
+    assert model.requests == []
+    for use in (get_tool_schemas, to_anthropic_tools):
+        with pytest.raises(UsageError, match=tool.name):
+            use(registry)
+    with pytest.raises(UsageError, match=tool.name):
+        await execute_all_tools([], registry=registry)

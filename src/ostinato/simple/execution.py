@@ -20,7 +20,7 @@ from ostinato.messages import ToolResult, ToolUse
 from ostinato.permissions.verdict import Policy
 from ostinato.ports import FileState, ModelFacts, QuerySource, QueryTracking, Workspace
 from ostinato.sandbox.workspace import LocalWorkspace
-from ostinato.simple.registry import TOOL_REGISTRY
+from ostinato.simple.registry import TOOL_REGISTRY, admitted_registry
 from ostinato.state import ToolUseContext
 from ostinato.tool import Tool
 
@@ -54,14 +54,15 @@ async def execute_all_tools(
     registry: Mapping[str, Tool] = TOOL_REGISTRY,
     surroundings: Surroundings | None = None,
 ) -> list[ToolResult]:
-    """One result per block, in the order of the blocks. Never raises for a tool's failure.
+    """One result per block, in the order of the blocks. Never raises for a tool's failure; raises UsageError for a
+    registry with a tool that cannot be sent to any model.
 
     The callbacks get the tool's name with its input, and with its result. Unlike the engine's executor this overlaps
     everything, also calls that touch the same file.
     """
     around = surroundings or Surroundings()
     context = ToolUseContext(
-        tools=tuple(registry.values()),
+        tools=tuple(admitted_registry(registry).values()),
         model=ANY_MODEL,
         workspace=around.workspace,
         files=around.files,

@@ -92,9 +92,9 @@ async def agentic_loop(
     while abort.reason is None and (max_turns is None or turn_count < max_turns):
         turn_count += 1
         reply = _Reply()
-        tools = get_tool_schemas(used.registry)
-        events = used.stream(talk.api_messages(model.facts), system_prompt, tools, model=model)
         try:
+            tools = get_tool_schemas(used.registry)
+            events = used.stream(talk.api_messages(model.facts), system_prompt, tools, model=model)
             await unless_aborted(abort, partial(_gather, events, reply, on_text), otherwise=None)
         except OstinatoError as failed:
             reason, error = "error", str(failed)
