@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect as shape
 
-from ostinato.events import AnyModelEvent, Event
+from ostinato.events import Event
 from ostinato.messages import Message
 from ostinato.records import AnyEdit, AnyFact, Record
 
@@ -68,6 +68,5 @@ def any_of(union: Any) -> st.SearchStrategy[Any]:
 RECORDS: st.SearchStrategy[Record] = any_of(Record)
 RECORD_KINDS = kinds(Record)
 EVENT_KINDS = kinds(Event)
-MODEL_EVENT_KINDS = kinds(AnyModelEvent)
 MESSAGE_KINDS = kinds(Message)
 UNSTRUCTURED_KINDS = kinds(AnyEdit | AnyFact)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.record_strategies import EVENT_KINDS, MODEL_EVENT_KINDS, RECORD_KINDS, RECORDS, values
+from tests.record_strategies import EVENT_KINDS, RECORD_KINDS, RECORDS, values
 
 from ostinato.codec import (
     BrokenLine,
@@ -17,7 +17,6 @@ from ostinato.codec import (
     Unknown,
     decode_event,
     decode_line,
-    decode_model_event,
     decode_record,
     encode,
     encode_line,
@@ -48,14 +47,6 @@ def test_every_record_comes_back_the_same(kind: type[msgspec.Struct], data: st.D
 def test_every_query_event_comes_back_the_same(kind: type[msgspec.Struct], data: st.DataObject):
     event = data.draw(values(kind))
     assert decode_event(encode(event)) == event
-
-
-@pytest.mark.parametrize("kind", MODEL_EVENT_KINDS)
-@settings(max_examples=15, deadline=None)
-@given(data=st.data())
-def test_every_model_event_comes_back_the_same(kind: type[msgspec.Struct], data: st.DataObject):
-    event = data.draw(values(kind))
-    assert decode_model_event(encode(event)) == event
 
 
 @pytest.mark.parametrize("kind", RECORD_KINDS)

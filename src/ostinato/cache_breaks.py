@@ -2,13 +2,16 @@
 between the loop, which tells of it, and the one who watches.
 """
 
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from ostinato.history import History
 from ostinato.messages import Usage
 from ostinato.ports import ModelFacts, ModelRequest
+
+KEPT_S: Final = 300.0
+"""For so long after its last use the cache is kept; what we mark asks for no longer."""
 
 CacheBreakCause = Literal[
     "model",
@@ -26,7 +29,14 @@ CacheBreakCause = Literal[
 `time`: the provider keeps it no longer. `server`: nothing that is known here.
 """
 
-DECIDED: frozenset[CacheBreakCause] = frozenset({"model", "thinking", "edit", "compaction", "time", "server"})
+NO_FAULT: Final[frozenset[CacheBreakCause]] = frozenset({
+    "model",
+    "thinking",
+    "edit",
+    "compaction",
+    "time",
+    "server",
+})
 """Somebody wanted these, or nobody here can help them; the others are worth a warning."""
 
 

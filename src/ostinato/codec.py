@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, assert_never, cast
 
 import msgspec
 
-from ostinato.events import AnyModelEvent, Event
+from ostinato.events import Event
 from ostinato.messages import (
     AnyAttachment,
     AssistantBlock,
@@ -41,11 +41,6 @@ def _record_decoder() -> msgspec.json.Decoder[Record]:
 @cache
 def _event_decoder() -> msgspec.json.Decoder[Event]:
     return msgspec.json.Decoder(Event)
-
-
-@cache
-def _model_event_decoder() -> msgspec.json.Decoder[AnyModelEvent]:
-    return msgspec.json.Decoder(AnyModelEvent)
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -79,14 +74,6 @@ def decode_event(data: bytes) -> Event | Unknown:
     """The query event that `encode` made. Raises msgspec.DecodeError for what is not JSON."""
     try:
         return _event_decoder().decode(data)
-    except msgspec.ValidationError:
-        return Unknown(data)
-
-
-def decode_model_event(data: bytes) -> AnyModelEvent | Unknown:
-    """The model event that `encode` made. Raises msgspec.DecodeError for what is not JSON."""
-    try:
-        return _model_event_decoder().decode(data)
     except msgspec.ValidationError:
         return Unknown(data)
 

@@ -125,16 +125,16 @@ def test_imports_go_four_files_deep_and_cycles_end(tmp_path: Path):
     assert ("5.md", "too_deep") in problems(loaded)
 
 
-def test_a_project_imports_from_outside_only_what_was_approved(tmp_path: Path):
+def test_a_project_imports_nothing_from_outside(tmp_path: Path):
     files = {
         "home/secret.md": "secret",
         "shared/ok.md": "ok",
         "project/CLAUDE.md": "@~/secret.md @../shared/ok.md @../project-evil/a.md",
         "project-evil/a.md": "sibling with the same beginning",
     }
-    loaded = load(tmp_path, files, approved=frozenset({tmp_path / "shared/ok.md"}))
-    assert names(loaded, tmp_path) == ["project/CLAUDE.md", "shared/ok.md"]
-    assert problems(loaded) == [("secret.md", "refused"), ("a.md", "refused")]
+    loaded = load(tmp_path, files)
+    assert names(loaded, tmp_path) == ["project/CLAUDE.md"]
+    assert problems(loaded) == [(name, "refused") for name in ("secret.md", "ok.md", "a.md")]
 
 
 def test_a_project_imports_from_a_folder_that_was_added(tmp_path: Path):
@@ -182,7 +182,7 @@ def test_what_cannot_be_read_is_a_problem_and_the_rest_is_loaded(tmp_path: Path)
     (rules / "folder.md").mkdir()
     (rules / "again").symlink_to(rules)
     (tmp_path / "project/CLAUDE.md").symlink_to("/dev/zero")
-    loaded = load_instructions(places(tmp_path, approved=frozenset({Path("/dev/zero")})))
+    loaded = load_instructions(places(tmp_path, roots=(tmp_path / "project", Path("/dev"))))
     assert names(loaded, tmp_path) == ["project/AGENTS.md", "project/.claude/rules/z.md"]
     assert problems(loaded) == [
         ("CLAUDE.md", "unreadable"),

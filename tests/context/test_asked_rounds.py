@@ -13,7 +13,7 @@ from tests.context.test_pipeline import KINDS, talk
 from tests.context.test_snip import calls
 
 from ostinato.context.asked_rounds import AskedRounds
-from ostinato.context.carried import carried_before, carried_on
+from ostinato.context.carried import carried_on
 from ostinato.context.pipeline import Pipeline, freed_tokens
 from ostinato.context.snip import SnipStage
 from ostinato.context_pass import PassFacts
@@ -106,7 +106,6 @@ async def test_a_resumed_conversation_carries_out_what_was_asked_before_the_end(
 async def test_files_of_hidden_rounds_are_known_to_the_next_summary():
     changed = round_of("w", prose(9_000, "w"), "Edit", file_path="w.py", old_string="a", new_string="b")
     after, _ = await hidden(history(*changed, *WORK, *asking("s", "w", "c0")))
-    assert carried_before(after).changed == ("w.py",)
     assert carried_on(after, after.view()[:-2], 200_000).changed == ("w.py",)
     assert "src/c0.py" in carried_on(after, after.view()[:-2], 200_000).read
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ostinato.cache_breaks import CacheBreak, Replied
-from ostinato.context.cache_watch import KEPT_S, CacheWatch
+from ostinato.cache_breaks import KEPT_S, CacheBreak, Replied
+from ostinato.context.cache_watch import CacheWatch
 from ostinato.history import History
 from ostinato.messages import (
     Message,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.context.talks import FACTS, history, prose, reply, results, round_of
 from tests.context.test_pipeline import KINDS, talk
 
-from ostinato.context.carried import carried_before
+from ostinato.context.carried import carried_on
 from ostinato.context.collapse import MAX_SHARE, Collapse
 from ostinato.context.pipeline import Pipeline, freed_tokens
 from ostinato.context.reactive import message_tokens
@@ -127,7 +127,7 @@ async def test_a_resumed_conversation_stages_the_same_spans():
 async def test_files_of_a_folded_span_are_known_to_the_next_summary():
     of = history(*work())
     after = of.extend(await stage().drain(of))
-    carried = carried_before(after)
+    carried = carried_on(after, after.view()[:-1], 200_000)
     assert "w3.py" in carried.changed
     assert "src/l3.py" in carried.read
 

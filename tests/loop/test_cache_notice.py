@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.loop.scene import Scene
 
-from ostinato.cache_breaks import DECIDED, CacheBreak, CacheBreakCause
+from ostinato.cache_breaks import NO_FAULT, CacheBreak, CacheBreakCause
 from ostinato.context.cache_watch import CacheWatch
 from ostinato.context_pass import PassFacts
 from ostinato.events import SystemEvent
@@ -78,5 +78,5 @@ async def test_where_nobody_watches_nothing_is_told():
 def test_every_cause_has_its_words_and_what_nobody_wanted_is_a_warning(cause: CacheBreakCause):
     notice = cache_break_notice("u", CacheBreak(cause, 50_000, 1_000, "WHAT"))
     assert ("{what}" in WHY[cause]) == ("WHAT" in notice.text)
-    assert (notice.level == "info") == (cause in DECIDED)
+    assert (notice.level == "info") == (cause in NO_FAULT)
     assert "1,000 of 50,000" in notice.text

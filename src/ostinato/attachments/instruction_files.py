@@ -69,8 +69,7 @@ class LoadedInstructions(msgspec.Struct, frozen=True):
 class InstructionPlaces(msgspec.Struct, frozen=True):
     """Where to look. All paths are absolute, `cwd` and `roots` resolved.
 
-    Project files may import from inside `roots` (at least `cwd`); other imports need to be in `approved` (resolved
-    paths), else they are refused. `excludes` are patterns; one that begins with `/` or `~/` is matched from there, any
+    Project files may import from inside `roots` (at least `cwd`); other imports are refused. `excludes` are patterns; one that begins with `/` or `~/` is matched from there, any
     other at any depth. Managed files cannot be excluded.
     """
 
@@ -80,4 +79,3 @@ class InstructionPlaces(msgspec.Struct, frozen=True):
     data_root: Path | None = None
     managed: tuple[Path, ...] = MANAGED
     excludes: tuple[str, ...] = ()
-    approved: frozenset[Path] = frozenset()

@@ -90,10 +90,10 @@ class _Loading:
             case NotRead():
                 self._note(candidate, "unreadable", read.reason)
             case FileText():
-                self._take(candidate, real, read)
+                self._take(candidate, read)
 
-    def _take(self, candidate: Candidate, real: Path, read: FileText) -> None:
-        if self._is_foreign(candidate, real, read.owner):
+    def _take(self, candidate: Candidate, read: FileText) -> None:
+        if self._is_foreign(candidate, read.owner):
             self._note(candidate, "refused", "it lies above the project and belongs to another user")
             return
         self._bytes_left -= read.size_bytes
@@ -141,16 +141,16 @@ class _Loading:
         return self._excludes.matches(str(path)) or self._excludes.matches(str(real))
 
     def _may_read(self, candidate: Candidate, real: Path) -> bool:
-        """Files of a project may not reach out of it, by an import or by a link, unless that was approved."""
-        if candidate.origin != "project" or real in self._places.approved:
+        """Files of a project may not reach out of it, by an import or by a link, but into a folder that was added."""
+        if candidate.origin != "project":
             return True
         inside = self._places.roots if candidate.kind == "import" else (*self._places.roots, candidate.base)
         return any(real.is_relative_to(root) for root in inside)
 
-    def _is_foreign(self, candidate: Candidate, real: Path, owner: int) -> bool:
+    def _is_foreign(self, candidate: Candidate, owner: int) -> bool:
         """In a shared folder above the project anybody may leave a file for us to obey."""
         is_above = candidate.origin == "project" and not candidate.base.is_relative_to(self._places.cwd)
-        return is_above and owner not in self._owners and real not in self._places.approved
+        return is_above and owner not in self._owners
 
     def _is_copy(self, candidate: Candidate, text: str) -> bool:
         """AGENTS.md and CLAUDE.md with the same words side by side count once."""

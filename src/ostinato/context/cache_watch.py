@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from ostinato.cache_breaks import CacheBreak, CacheBreakCause, Replied
+from ostinato.cache_breaks import KEPT_S, CacheBreak, CacheBreakCause, Replied
 from ostinato.messages import (
     AssistantBlock,
     Document,
@@ -27,9 +27,6 @@ from ostinato.records import AnyEdit, Boundary, Edit, ResponseEnded
 MIN_LOST_SHARE: Final = 0.05
 MIN_LOST_TOKENS: Final = 2_000
 """Both must be reached, or it is no break: providers count in steps, and not always alike (semantics §31.4)."""
-
-KEPT_S: Final = 300.0
-"""For so long after its last use the cache is kept; what we mark asks for no longer."""
 
 
 class _Sent(msgspec.Struct):

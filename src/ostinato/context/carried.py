@@ -38,32 +38,8 @@ SHORT: Final = "Summary:\n"
 CHARACTERS_A_TOKEN: Final = 2
 
 
-def carried_before(messages: History) -> Carried:
-    """What the newest boundary in force carried, and the folds since; nothing if there was none."""
-    shown = {message.uuid for message in messages}
-    since: list[Carried] = []
-    for record in reversed(messages.log()):
-        if isinstance(record, Boundary) and record.summary.uuid in shown:
-            return _joined((record.carried, *reversed(since)))
-        if isinstance(record, Fold | Snip) and _stand_in(record).uuid in shown:
-            since.append(record.carried)
-    return _joined(tuple(reversed(since)))
-
-
 def _stand_in(edit: Fold | Snip) -> UserMessage:
     return edit.summary if isinstance(edit, Fold) else edit.marker
-
-
-def _joined(parts: Sequence[Carried]) -> Carried:
-    """Oldest first."""
-    if not parts:
-        return NOTHING_CARRIED
-    return Carried(
-        next((part.first_prompt for part in parts if part.first_prompt), ""),
-        tuple(said for part in parts for said in part.words),
-        _newest(path for part in parts for path in part.changed),
-        _newest(path for part in parts for path in part.read),
-    )
 
 
 def carried_on(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from ostinato.cache_breaks import DECIDED, CacheBreak, CacheBreakCause, Replied
+from ostinato.cache_breaks import KEPT_S, NO_FAULT, CacheBreak, CacheBreakCause, Replied
 from ostinato.events import SystemEvent
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
@@ -25,7 +25,7 @@ WHY: Final[Mapping[CacheBreakCause, str]] = MappingProxyType({
     "messages": "something that was sent before has changed, and no record says why",
     "edit": "the conversation was shortened, or what was shortened was taken back ({what})",
     "compaction": "the conversation was summarised ({what})",
-    "time": "more than five minutes had passed",
+    "time": f"more than {KEPT_S / 60:.0f} minutes had passed",
     "server": "nothing was changed here; the provider did not keep it",
 })
 
@@ -60,5 +60,5 @@ def cache_break_notice(uuid: str, found: CacheBreak) -> SystemMessage:
         "expected_tokens": found.expected_tokens,
         "read_tokens": found.read_tokens,
     }
-    level = "info" if found.cause in DECIDED else "warning"
+    level = "info" if found.cause in NO_FAULT else "warning"
     return notice_message(uuid, SUBTYPE, text, level=level, data=data)
