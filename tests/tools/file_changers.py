@@ -1,5 +1,6 @@
 """Every tool that changes files, with a text before, the call, and the text after: `old` becomes `new`."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,10 +36,14 @@ class Changer:
 
     @property
     def after(self) -> str:
-        return self.before.replace("an old", "a new")
+        return self.after_with("a new")
 
-    def call(self, path: str | None = None) -> dict[str, Any]:
-        return dict(self.given(path or self.file))
+    def after_with(self, new: str) -> str:
+        return self.before.replace("an old", new)
+
+    def call(self, path: str | None = None, *, new: str = "a new") -> dict[str, Any]:
+        given = json.dumps(self.given(path or self.file))
+        return json.loads(given.replace("a new", new))
 
 
 STEP = {"old_string": "an old", "new_string": "a new"}

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from tests.tools.file_changers import CHANGERS, Changer
 from tests.tools.tool_folder import RacedWorkspace, ToolFolder
 
+from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.testing.memory_files import MemoryFiles
 from ostinato.testing.tool_contexts import tool_context
 from ostinato.tool import Access, ToolOutcome
@@ -90,19 +92,47 @@ async def test_a_change_at_the_last_moment_loses_nothing(tmp_path: Path, changer
     assert folder.bytes_of(changer.file) == b"theirs"
 
 
-@every_changer
-async def test_of_two_at_once_one_is_told_to_read_again(folder: ToolFolder, changer: Changer):
-    await seen(folder, changer)
-    outcomes: list[ToolOutcome] = []
+class BothLookFirst(LocalWorkspace, frozen=True):
+    """Nobody writes before two have looked at the file and are about to write."""
 
-    async def change() -> None:
-        outcomes.append(await folder.call(changer.tool, **changer.call()))
+    waiting: list[Path] = msgspec.field(default_factory=list[Path])
+    both: anyio.Event = msgspec.field(default_factory=anyio.Event)
+
+    async def replace_file(
+        self,
+        path: Path,
+        data: bytes,
+        *,
+        expected: str | None = None,
+        before: bytes | None = None,
+        data_hash: str | None = None,
+    ) -> str:
+        self.waiting.append(path)
+        if len(self.waiting) == 2:
+            self.both.set()
+        with anyio.fail_after(5):
+            await self.both.wait()
+        return await super().replace_file(path, data, expected=expected, before=before, data_hash=data_hash)
+
+
+@every_changer
+async def test_of_two_at_once_one_is_told_to_read_again(tmp_path: Path, changer: Changer):
+    """Different texts, so that a lost update shows: what is said to be written is there, and nothing of the other."""
+    root = ToolFolder(tmp_path).path
+    folder = ToolFolder(root, BothLookFirst(root, (root,)))
+    await seen(folder, changer)
+    outcomes: dict[str, ToolOutcome] = {}
+
+    async def change(new: str) -> None:
+        outcomes[new] = await folder.call(changer.tool, **changer.call(new=new))
 
     async with anyio.create_task_group() as group:
-        for _ in range(2):
-            group.start_soon(change)
-    assert sorted(outcome.is_error for outcome in outcomes) in ([False, True], [False, False])
-    assert folder.bytes_of(changer.file).decode() == changer.after
+        for new in ("a first", "a second"):
+            group.start_soon(change, new)
+    ((written, _),) = ((new, outcome) for new, outcome in outcomes.items() if not outcome.is_error)
+    ((_, refused),) = ((new, outcome) for new, outcome in outcomes.items() if outcome.is_error)
+    assert "again" in str(refused.content)
+    assert folder.bytes_of(changer.file).decode() == changer.after_with(written)
     assert os.listdir(folder.path) == [changer.file]
 
 
