@@ -53,7 +53,8 @@ class Replied(msgspec.Struct, frozen=True):
 
 class CacheBreak(msgspec.Struct, frozen=True):
     """`expected_tokens` were in the cache after the reply before, `read_tokens` of them were read. `what` names what changed: tools,
-    a model; `edits` are the ids of the records that changed it.
+    a model; `edits` are the ids of the records that changed it. `also`: what else had changed at the same time, and what that
+    was; none beside another model, since that has a cache of its own.
     """
 
     cause: CacheBreakCause
@@ -61,6 +62,7 @@ class CacheBreak(msgspec.Struct, frozen=True):
     read_tokens: int
     what: str = ""
     edits: tuple[str, ...] = ()
+    also: tuple[tuple[CacheBreakCause, str], ...] = ()
 
 
 class WatchCache(Protocol):

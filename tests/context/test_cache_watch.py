@@ -1,6 +1,7 @@
 """What was in the provider's cache and was not read is noticed with its cause; what is as it should be is never told."""
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -13,17 +14,19 @@ from ostinato.context.cache_watch import CacheWatch
 from ostinato.history import History
 from ostinato.messages import (
     Message,
+    Reminder,
     ToolResult,
     ToolUse,
     Usage,
     assistant_fragment,
+    attachment_message,
     meta_prompt,
     tool_result_message,
     user_prompt,
 )
 from ostinato.normalise.normaliser import Normaliser
 from ostinato.ports import ModelFacts, ModelRequest, QuerySource, QueryTracking, Thinking, ToolSchema
-from ostinato.records import AnyEdit, Boundary, Record, ReplaceResult, ResponseEnded, Undo
+from ostinato.records import AnyEdit, Boundary, Record, ReplaceResult, ResponseEnded, Retract, Undo
 
 FACTS = ModelFacts("p", "m", 200_000, 32_000)
 READ = ToolSchema("Read", "Reads.", {"type": "object"})
@@ -125,6 +128,54 @@ def test_an_edit_is_named_by_its_record(edits: Sequence[AnyEdit], cause: str):
     talk.edit(*edits)
     found = talk.reply(3_000)
     assert found == CacheBreak(cause, 13_000, 3_000, "", tuple(edit.edit_id for edit in edits))  # pyright: ignore[reportArgumentType] - as above
+
+
+SHORT = ReplaceResult("e-1", "c0", "short")
+CHANGES: dict[str, dict[str, Any]] = {
+    "thinking": {"thinking": Thinking(4_000)},
+    "tools": {"tools": (READ, GREP)},
+    "system": {"system": ("You are another one.",)},
+    "instructions": {"context": "Today is another day."},
+    "edit": {},
+    "time": {},
+}
+
+
+@pytest.mark.parametrize("both", [*combinations(CHANGES, 2)], ids="+".join)
+def test_of_what_changed_at_once_everything_is_named(both: tuple[str, str]):
+    talk = Talk(0)
+    for number in range(3):
+        talk.reply(10_000 + 1_000 * number, context="Today is a day.")
+    talk.edit(*[SHORT] * ("edit" in both))
+    talk.now_s += KEPT_S * ("time" in both)
+    changes: dict[str, Any] = {"context": "Today is a day."}
+    for cause in both:
+        changes |= CHANGES[cause]
+    found = talk.reply(0, **changes)
+    assert found is not None
+    assert (found.cause, *(cause for cause, _ in found.also)) == both
+    assert found.edits == (("e-1",) if "edit" in both else ())
+
+
+@pytest.mark.parametrize("context", ["", "Today is a day."])
+@pytest.mark.parametrize("edit", [Retract("e-1", ("n",)), BOUNDARY], ids=["reminder gone", "summary"])
+def test_an_edit_of_the_very_first_words_is_an_edit_and_nothing_else(context: str, edit: AnyEdit):
+    talk = Talk(0)
+    first: list[Message] = [attachment_message("n", Reminder("hook", "Be kind.")), user_prompt("p", "go")]
+    talk.history = History.empty().extend(first)
+    talk.reply(10_000, context=context)
+    talk.edit(edit)
+    found = talk.reply(0, context=context)
+    assert found is not None
+    assert (found.cause, found.also) == ("compaction" if edit is BOUNDARY else "edit", ())
+
+
+def test_another_model_has_a_cache_of_its_own_so_nothing_else_is_to_blame():
+    talk = Talk()
+    talk.edit(SHORT)
+    found = talk.reply(0, model="m2", tools=())
+    assert found is not None
+    assert (found.cause, found.edits, found.also) == ("model", (), ())
 
 
 def test_an_edit_that_is_taken_back_is_another_change():

@@ -80,3 +80,16 @@ def test_every_cause_has_its_words_and_what_nobody_wanted_is_a_warning(cause: Ca
     assert ("{what}" in WHY[cause]) == ("WHAT" in notice.text)
     assert (notice.level == "info") == (cause in NO_FAULT)
     assert "1,000 of 50,000" in notice.text
+
+
+@pytest.mark.parametrize("blamed", ["tools", "messages"])
+def test_all_causes_are_in_the_notice_and_one_that_nobody_wanted_makes_it_a_warning(blamed: CacheBreakCause):
+    found = CacheBreak(
+        "compaction", 50_000, 0, edits=("edit-123456789",), also=((blamed, "WHAT"), ("time", ""))
+    )
+    notice = cache_break_notice("u", found)
+    assert notice.level == "warning"
+    assert notice.data is not None
+    assert [one["cause"] for one in notice.data["also"]] == [blamed, "time"]
+    assert "edit-123" in notice.text
+    assert WHY[blamed].format(what="WHAT") in notice.text

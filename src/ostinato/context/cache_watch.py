@@ -28,10 +28,14 @@ MIN_LOST_SHARE: Final = 0.05
 MIN_LOST_TOKENS: Final = 2_000
 """Both must be reached, or it is no break: providers count in steps, and not always alike (semantics §31.4)."""
 
+REMINDER: Final = "<system-reminder>"
+"""So what stands before a conversation begins."""
+
 
 class _Sent(msgspec.Struct):
-    """A request in short, and what was in the cache after its reply. `blocks`: a hash for each block of its messages, in order;
-    those of the last message begin at `last_starts`, and it is number `count`.
+    """A request in short, and what was in the cache after its reply. `context`: a hash of what stands before the conversation, 0 if
+    nothing does. `blocks`: one for each block of its messages, in order; those of the last message begin at `last_starts`, and it is
+    number `count`.
     """
 
     response_id: str
@@ -39,6 +43,7 @@ class _Sent(msgspec.Struct):
     thinking: object
     tools: Sequence[ToolSchema]
     system: tuple[str, ...]
+    context: int
     blocks: "array[int]"
     last_starts: int
     count: int
@@ -61,9 +66,10 @@ class CacheWatch:
         sent = self._before = _sent(replied, None if is_lost or edits else before)
         if before is None or not is_lost:
             return None
-        cause, what = _cause(before, sent, edits)
-        changed_by = tuple(edit.edit_id for edit in edits) if cause in {"edit", "compaction"} else ()
-        return CacheBreak(cause, expected, read, what, changed_by)
+        (cause, what), *also = causes = _causes(before, sent, edits)
+        is_edited = any(named in {"edit", "compaction"} for named, _ in causes)
+        changed_by = tuple(edit.edit_id for edit in edits) if is_edited else ()
+        return CacheBreak(cause, expected, read, what, changed_by, tuple(also))
 
 
 def _sent(replied: Replied, before: _Sent | None) -> _Sent:
@@ -72,16 +78,18 @@ def _sent(replied: Replied, before: _Sent | None) -> _Sent:
     blocks, count = array("q"), 0
     if before is not None and before.count <= len(request.messages):
         blocks, count = before.blocks[: before.last_starts], max(0, before.count - 1)
+    context = _context(request.messages)
     last_starts = len(blocks)
-    for message in request.messages[count:]:
+    for place, message in enumerate(request.messages[count:], count):
         last_starts = len(blocks)
-        blocks.extend(_hashes(message))
+        blocks.extend(_hashes(message, skipped=1 if context and place == 0 else 0))
     return _Sent(
         replied.response_id,
         f"{replied.model.provider}/{request.model}",
         request.thinking,
         request.tools,
         request.system,
+        context,
         blocks,
         last_starts,
         len(request.messages),
@@ -90,30 +98,38 @@ def _sent(replied: Replied, before: _Sent | None) -> _Sent:
     )
 
 
-def _cause(before: _Sent, sent: _Sent, edits: Sequence[AnyEdit]) -> tuple[CacheBreakCause, str]:
-    """The first thing that differs, in the order in which providers read a request; what that was."""
+def _causes(before: _Sent, sent: _Sent, edits: Sequence[AnyEdit]) -> Sequence[tuple[CacheBreakCause, str]]:
+    """All that differs, in the order in which providers read a request, and what that was; never empty."""
     if before.model != sent.model:
-        return "model", f"{before.model} → {sent.model}"
+        return (("model", f"{before.model} → {sent.model}"),)
+    found: list[tuple[CacheBreakCause, str]] = []
     if before.thinking != sent.thinking:
-        return "thinking", ""
+        found.append(("thinking", ""))
     if before.tools != sent.tools:
-        return "tools", _changed_tools(before.tools, sent.tools)
+        found.append(("tools", _changed_tools(before.tools, sent.tools)))
     if before.system != sent.system:
-        return "system", ""
-    place = _first_difference(before.blocks, sent.blocks)
-    if place is not None and edits:
-        return ("compaction" if any(isinstance(edit, Boundary) for edit in edits) else "edit"), ""
-    if place is not None:
-        return ("instructions" if place == 0 else "messages"), ""
-    return ("time" if sent.began_s - before.began_s > KEPT_S else "server"), ""
+        found.append(("system", ""))
+    found += _changed_messages(before, sent, edits)
+    if sent.began_s - before.began_s > KEPT_S:
+        found.append(("time", ""))
+    return found or (("server", ""),)
 
 
-def _first_difference(before: "array[int]", now: "array[int]") -> int | None:
-    """None if the second goes on from the first."""
-    if now[: len(before)] == before:
-        return None
-    pairs = zip(before, now, strict=False)
-    return next((place for place, (then, new) in enumerate(pairs) if then != new), len(now))
+def _changed_messages(
+    before: _Sent, sent: _Sent, edits: Sequence[AnyEdit]
+) -> Iterator[tuple[CacheBreakCause, str]]:
+    # A reminder of the conversation's own can stand first where nothing stands before it: an edit may take that away.
+    is_taken_away = bool(edits) and bool(before.context) != bool(sent.context)
+    if before.context != sent.context and not is_taken_away:
+        yield "instructions", ""
+    if is_taken_away or sent.blocks[: len(before.blocks)] != before.blocks:
+        yield _changed_by(edits), ""
+
+
+def _changed_by(edits: Sequence[AnyEdit]) -> CacheBreakCause:
+    if not edits:
+        return "messages"
+    return "compaction" if any(isinstance(edit, Boundary) for edit in edits) else "edit"
 
 
 def _changed_tools(before: Sequence[ToolSchema], now: Sequence[ToolSchema]) -> str:
@@ -138,8 +154,13 @@ def _edits_since(response_id: str, replied: Replied) -> list[AnyEdit]:
     return edits[::-1]
 
 
-def _hashes(message: RequestMessage) -> Iterator[int]:
-    for block in message.content:
+def _context(messages: Sequence[RequestMessage]) -> int:
+    first = messages[0].content[0] if messages and messages[0].content else None
+    return hash(first.text) if isinstance(first, Text) and first.text.startswith(REMINDER) else 0
+
+
+def _hashes(message: RequestMessage, *, skipped: int) -> Iterator[int]:
+    for block in message.content[skipped:]:
         yield hash((message.role, _key(block)))
 
 

@@ -48,8 +48,9 @@ async def tell_cache_break(
 
 
 def cache_break_notice(uuid: str, found: CacheBreak) -> SystemMessage:
-    what = found.what or ", ".join(f"edit {edit[:8]}" for edit in found.edits)
-    why = WHY[found.cause].format(what=what)
+    edits = ", ".join(f"edit {edit[:8]}" for edit in found.edits)
+    causes: list[tuple[CacheBreakCause, str]] = [(found.cause, found.what), *found.also]
+    why = "; and ".join(WHY[cause].format(what=what or edits) for cause, what in causes)
     text = (
         f"the provider read {found.read_tokens:,} of {found.expected_tokens:,} tokens from its cache: {why}"
     )
@@ -57,8 +58,9 @@ def cache_break_notice(uuid: str, found: CacheBreak) -> SystemMessage:
         "cause": found.cause,
         "what": found.what,
         "edits": list(found.edits),
+        "also": [{"cause": cause, "what": what} for cause, what in found.also],
         "expected_tokens": found.expected_tokens,
         "read_tokens": found.read_tokens,
     }
-    level = "info" if found.cause in NO_FAULT else "warning"
+    level = "info" if all(cause in NO_FAULT for cause, _ in causes) else "warning"
     return notice_message(uuid, SUBTYPE, text, level=level, data=data)
