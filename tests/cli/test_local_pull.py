@@ -1,5 +1,7 @@
 """`ostinato local pull`: size and licence before the first byte, progress beside, the path as data."""
 
+from pathlib import Path
+
 import pytest
 from tests.cli.command import Desk
 
@@ -46,9 +48,12 @@ def test_on_a_terminal_a_bar_redraws_itself():
     assert f"[{'#' * 30}] 100 of 100 MB \nverified" in told
 
 
-def test_a_source_is_an_address_or_a_file():
+def test_a_source_is_an_address_or_a_file_that_is_there(tmp_path: Path):
+    (tmp_path / "y.gguf").write_bytes(b"GGUF")
     assert named_source("https://x/y.gguf") == Url("https://x/y.gguf")
-    assert isinstance(named_source("y.gguf"), LocalFile)
+    assert named_source(str(tmp_path / "y.gguf")) == LocalFile(tmp_path / "y.gguf")
+    with pytest.raises(UsageError):
+        named_source(str(tmp_path / "z.gguf"))
 
 
 def test_without_a_home_it_is_a_usage_error():

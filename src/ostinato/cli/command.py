@@ -1,13 +1,14 @@
 """The flags and subcommands, as Click reads them; what they do is loaded only when they are used."""
 
+import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import click
 
 from ostinato.cli.debug_request import without_bare_debug
 from ostinato.cli.duration import DurationType
+from ostinato.cli.folder import FolderType
 from ostinato.cli.output_format import OutputFormat
 from ostinato.cli.standard_streams import is_terminal, say
 from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
@@ -21,6 +22,18 @@ FORMATS: Final[tuple[str, ...]] = get_args(OutputFormat)
 
 
 MAX_SAID_CHARACTERS: Final = 400
+
+
+class AmountType(click.FloatRange):
+    """Of money: `nan` and `inf` are numbers to Python, and no limits."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        amount = super().convert(value, param, ctx)
+        if not math.isfinite(amount):
+            self.fail(f"`{value}` is no amount", param, ctx)
+        return amount
 
 
 class ThinkingType(click.ParamType[ThinkingWish]):
@@ -87,7 +100,7 @@ def version_line() -> str:
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="At most N model calls.")
 @click.option(
     "--max-budget-usd",
-    type=click.FloatRange(min=0, min_open=True),
+    type=AmountType(min=0, min_open=True),
     metavar="USD",
     help="Make no model call that could bring the cost above this.",
 )
@@ -143,7 +156,7 @@ def version_line() -> str:
     "--add-dir",
     "add_dirs",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FolderType(),
     help="One more folder to work in.",
 )
 @click.option("--settings", metavar="FILE|JSON", help="More settings; they win over those of files.")
@@ -163,7 +176,7 @@ def version_line() -> str:
 @click.option("-r", "--resume", metavar="ID", help="Go on with that session.")
 @click.option("--session-id", metavar="UUID", help="The id of the new session.")
 @click.option("--no-session-persistence", is_flag=True, help="Keep nothing of this session.")
-@click.option("--cwd", type=click.Path(path_type=Path), help="The folder to work in, instead of this one.")
+@click.option("--cwd", type=FolderType(), help="The folder to work in, instead of this one.")
 @click.option("--verbose", "is_verbose", is_flag=True, help="Show the tools at work.")
 @click.option(
     "--debug",

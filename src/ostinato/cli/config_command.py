@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from ostinato.cli.exit_codes import DONE
+from ostinato.cli.flag_values import check_folders
+from ostinato.cli.folder import FolderType
 from ostinato.cli.options import chosen_sources
 from ostinato.cli.standard_streams import say
 from ostinato.config.schema import schema_text
@@ -21,7 +23,7 @@ def config() -> None:
     """Settings: what counts, and where it comes from."""
 
 
-_CWD = click.option("--cwd", type=click.Path(path_type=Path), help="As if in this folder.")
+_CWD = click.option("--cwd", type=FolderType(), help="As if in this folder.")
 
 
 @config.command("show")
@@ -47,6 +49,7 @@ def show_command(
         setting_sources=chosen_sources(setting_sources),
         trust=trust,
     )
+    check_folders(options)
     found = _found(options, read_configuration(options))
     effective, unread = without_unread_rules(found.effective())
     problems = (*found.loaded.problems, *unread)
@@ -65,6 +68,7 @@ def show_command(
 def path_command(*, cwd: Path | None) -> int:
     """Every settings file that is looked for, from what wins to what yields; `*` marks those that are there."""
     options = Options(cwd=cwd or Path.cwd(), setting_sources=chosen_sources(None))
+    check_folders(options)
     found = _found(options, read_configuration(options))
     for source in found.loaded.sources:
         is_there = source.path is not None and os.path.exists(source.path)

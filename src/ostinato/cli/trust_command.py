@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ostinato.cli.exit_codes import DONE, FAILED
+from ostinato.cli.folder import FolderType
 from ostinato.cli.standard_streams import say, talk
 from ostinato.cli.trust_question import record
 from ostinato.cli.trust_text import changes_text, names_text, waiting_text
@@ -17,7 +18,7 @@ from ostinato.home_folder import expand_home, home_of
 from ostinato.journal.places import data_root
 from ostinato.visible_text import visible
 
-_FOLDER = click.argument("folder", type=click.Path(path_type=Path), default=Path("."), required=False)
+_FOLDER = click.argument("folder", type=FolderType(), default=Path("."), required=False)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
