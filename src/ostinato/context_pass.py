@@ -29,11 +29,12 @@ class SummaryReply(msgspec.Struct, frozen=True):
 
 
 class SummaryFailed(msgspec.Struct, frozen=True):
-    """No reply. `excess_tokens`: by how much the request was too long, where the server said so."""
+    """No reply. `excess_tokens`: by how much the request was too long, and `sent_tokens` how long it was, where the server said so."""
 
     kind: Literal["too_long", "error", "aborted", "over_budget"]
     message: str
     excess_tokens: int | None = None
+    sent_tokens: int | None = None
 
 
 Summarise = Callable[[SummaryWanted], Awaitable[SummaryReply | SummaryFailed]]
@@ -63,7 +64,8 @@ def tell_nobody(message: str) -> None:
 class PassFacts(msgspec.Struct, frozen=True):
     """What a stage knows of the pass it works for.
 
-    `used_tokens`: what the request would have now, after the stages before this one. `idle_s`: since the last reply ended, None
+    `used_tokens`: what the request would have now, after the stages before this one. `was_refused`: this very view was too long for
+    the model, whatever it was counted as. `idle_s`: since the last reply ended, None
     where nobody knows. `summarise` asks the model of the pass. `compact_failures`: compactions of this query that failed in a row;
     `compact_failed` is told of one more. `accounting`: None where there is no small model for it.
     """
@@ -71,6 +73,7 @@ class PassFacts(msgspec.Struct, frozen=True):
     model: ModelFacts
     used_tokens: int
     idle_s: float | None = None
+    was_refused: bool = False
     source: QuerySource = QuerySource("main")
     summarise: Summarise = no_summary
     compact_failures: int = 0

@@ -1,6 +1,7 @@
 """A conversation makes room in one record; what must not be forgotten is there even when the model forgets everything."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -185,12 +186,73 @@ async def test_a_prompt_longer_than_the_window_is_not_sent_for_a_summary_at_all(
     assert (done.why, summariser.asked) == ("too_long", [])
 
 
-async def test_an_excess_that_the_server_names_is_taken_off_at_once():
-    summariser = Summariser(TOO_LONG, SummaryFailed("too_long", "by 20,000", excess_tokens=20_000), FORGETFUL)
-    await compacted(long_work(), summariser)
-    assert "Wish number 0." in summariser.asked[1].prompt
-    assert "Wish number 0." not in summariser.asked[2].prompt
-    assert "Wish number 6." in summariser.asked[2].prompt
+class Narrow(Summariser):
+    """A model whose true window is smaller than said, in tokens as it counts them; says by how much a request was too long, or not."""
+
+    def __init__(self, of: History, window_tokens: int, words: str, counts: float = 1.0) -> None:
+        super().__init__(FORGETFUL)
+        self.view_tokens = sum(map(message_tokens, of.view()))
+        self.refused: list[int] = []
+        """In tokens as we estimate them."""
+        self._window, self._words, self._counts = window_tokens, words, counts
+
+    async def __call__(self, wanted: SummaryWanted, /) -> SummaryReply | SummaryFailed:
+        done = await super().__call__(wanted)
+        estimated = tokens_of(wanted.prompt) + (self.view_tokens if wanted.shares_prefix else 0)
+        assert all(estimated < earlier for earlier in self.refused)
+        sent = int(estimated * self._counts)
+        if sent <= self._window:
+            return done
+        self.refused.append(estimated)
+        excess = sent - self._window if self._words != "nothing" else None
+        return SummaryFailed("too_long", "too long", excess, sent if self._words == "both" else None)
+
+
+def told_as_it_is() -> History:
+    """Of prompts and replies alone, which are as long when they are told as they were."""
+    talk = [
+        message
+        for n in range(40)
+        for message in (
+            user_prompt(f"q{n}", prose(4_000, f"wish {n}")),
+            reply(f"s{n}", prose(4_000, f"done {n}")),
+        )
+    ]
+    return history(*talk)
+
+
+@pytest.mark.parametrize("counts", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("share", [0.5, 0.7, 0.9])
+async def test_where_the_numbers_are_said_the_second_request_fits_whatever_a_token_is(
+    share: float, counts: float
+):
+    of = told_as_it_is()
+    model = Narrow(of, int(share * counts * sum(map(message_tokens, of.view()))), "both", counts)
+    _, done = await compacted(of, model)
+    assert isinstance(done, Compacted)
+    assert (len(model.refused), len(model.asked)) == (1, 2)
+    assert tokens_of(model.asked[1].prompt) > 0.8 * share * model.view_tokens
+
+
+@pytest.mark.parametrize("words", ["nothing", "excess", "both"])
+@pytest.mark.parametrize("share", [0.45, 0.6, 0.79])
+async def test_after_a_refusal_what_is_asked_is_shorter_than_what_was_refused(share: float, words: str):
+    of = told_as_it_is()
+    model = Narrow(of, int(share * sum(map(message_tokens, of.view()))), words)
+    _, done = await compacted(of, model)
+    assert isinstance(done, Compacted)
+    sizes = [*model.refused, tokens_of(model.asked[-1].prompt)]
+    assert all(later <= 0.85 * earlier for earlier, later in pairwise(sizes))
+
+
+async def test_what_the_model_refused_of_the_conversation_itself_bounds_the_first_request_for_a_summary():
+    of = told_as_it_is()
+    model = Narrow(of, int(0.85 * sum(map(message_tokens, of.view()))), "nothing")
+    facts = replace(facts_with(model), was_refused=True, used_tokens=FACTS.context_window)
+    done = await compaction()(of, facts, trigger="auto")
+    assert isinstance(done, Compacted)
+    assert [wanted.shares_prefix for wanted in model.asked] == [False]
+    assert model.refused == []
 
 
 @pytest.mark.parametrize("kind", ["error", "aborted", "over_budget"])

@@ -86,6 +86,8 @@ class Server:
         self.words: Callable[[int], Mapping[str, object]] = words
         self.looked = 0
         self.refused: list[int] = []
+        self.refused_summaries = 0
+        self.says = "a look"
         self.server = StrictServer(script=self._turn)
 
     def _turn(self, request: object, _number: int) -> Reply | HttpError:
@@ -93,6 +95,7 @@ class Server:
         tokens = size // 3
         if not self._takes(tokens):
             self.refused.append(size)
+            self.refused_summaries += "<analysis>" in str(request)
             return HttpError(self._status, self.words(tokens))
         usage = Usage(tokens, 20)
         if "<analysis>" in str(request):
@@ -100,7 +103,10 @@ class Server:
             return Reply(say(account), usage=usage)
         self.looked += 1
         more = self.looked <= PARTS
-        return Reply(call("Look", f"t{self.looked}") if more else say("done"), usage=usage)
+        blocks = (
+            (say(f"{self.looked} {self.says}"), call("Look", f"t{self.looked}")) if more else (say("done"),)
+        )
+        return Reply(*blocks, usage=usage)
 
 
 async def played(folder: Path, server: Server, *, collapse: bool = True) -> list[Event]:
@@ -176,3 +182,14 @@ async def test_a_refusal_counts_for_more_than_our_own_count(tmp_path: Path):
     end = terminal(await played(tmp_path, server, collapse=False))
     assert end.reason == "completed"
     assert len(server.refused) <= 2, "what was refused, and a request for its summary that was hardly shorter"
+
+
+@pytest.mark.parametrize("says", ["a look", "what is told of it is as long as it was " * 100])
+async def test_a_summary_is_asked_for_in_fewer_words_than_were_refused(tmp_path: Path, says: str):
+    """The refusal teaches nothing of the window, as above: what was refused is all that is known."""
+    server = Server("Anthropic", lambda tokens: tokens <= LIMIT)
+    server.says = says
+    server.words = lambda _: anthropic("prompt is too long: 210000 tokens > 200000 maximum")
+    assert terminal(await played(tmp_path, server, collapse=False)).reason == "completed"
+    assert server.refused
+    assert server.refused_summaries == 0

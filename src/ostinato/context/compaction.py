@@ -185,29 +185,50 @@ def _no_gain(before: int, after: int) -> NotCompacted:
 async def _summary(
     view: Sequence[Message], prompt: str, facts: PassFacts, *, shares_prefix: bool = True
 ) -> str | NotCompacted:
-    """First with the conversation's own prefix; if that gives none, alone, and shorter as long as it is too long. A part that the
-    prefix goes beyond is told alone at once, and nothing is sent that is estimated beyond the window.
+    """First with the conversation's own prefix; if that gives none, alone. A part that the prefix goes beyond is told alone at once,
+    and nothing is sent that is estimated beyond the window, or beyond what a refusal says of it.
     """
-    checked: str | NotCompacted = TOO_LITTLE
-    window = facts.model.context_window
-    if shares_prefix and facts.used_tokens + tokens_of(prompt) <= window:
-        checked = _checked(await facts.summarise(SummaryWanted(prompt, shares_prefix=True)))
-        if isinstance(checked, str) or checked.why in ENDS_IT:
-            return checked
+    room, estimated = facts.model.context_window, sum(map(message_tokens, view)) + tokens_of(prompt)
+    if facts.was_refused:
+        room = min(room, _room_after(None, estimated))
+    if not shares_prefix or facts.was_refused or facts.used_tokens + tokens_of(prompt) > room:
+        return await _told_alone(view, prompt, facts, room)
+    reply = await facts.summarise(SummaryWanted(prompt, shares_prefix=True))
+    checked = _checked(reply)
+    if isinstance(checked, str) or checked.why in ENDS_IT:
+        return checked
+    if isinstance(reply, SummaryFailed) and reply.kind == "too_long":
+        counted = facts.used_tokens and facts.used_tokens + tokens_of(prompt)
+        room = min(room, _room_after(reply, estimated, counted))
+    return await _told_alone(view, prompt, facts, room)
+
+
+async def _told_alone(
+    view: Sequence[Message], prompt: str, facts: PassFacts, room_tokens: int
+) -> str | NotCompacted:
+    """Its newest rounds that fit, as text, and fewer of them as long as they are too long."""
+    checked: str | NotCompacted = TOO_LONG
     for _ in range(1 + MAX_SHRINKS):
-        view = _within(view, window - tokens_of(prompt))
+        view = _within(view, room_tokens - tokens_of(prompt))
         if not view:
-            return TOO_LONG
+            break
         whole = f"{transcript_text(view)}\n\n{prompt}"
         reply = await facts.summarise(SummaryWanted(whole, shares_prefix=False, system=SUMMARISER))
         checked = _checked(reply)
         if not isinstance(reply, SummaryFailed) or reply.kind != "too_long":
-            return checked
-        shorter = _without_oldest(view, reply.excess_tokens)
-        if not shorter:
-            return checked
-        view = shorter
+            break
+        room_tokens = min(room_tokens, _room_after(reply, tokens_of(whole)))
     return checked
+
+
+def _room_after(refused: SummaryFailed | None, estimated: int, counted: int = 0) -> int:
+    """How much can be taken, in tokens as we estimate them, after so many were too much: what the server's numbers leave of them, or
+    a fifth less. `counted`: the same request as its provider counts, as far as that is known.
+    """
+    excess = (refused and refused.excess_tokens) or 0
+    sent = (refused and refused.sent_tokens) or counted or estimated
+    share = excess / sent if 0 < excess < sent else SHRINK_SHARE
+    return int(estimated * (1 - share))
 
 
 def _within(view: Sequence[Message], room_tokens: int) -> Sequence[Message]:
@@ -234,19 +255,3 @@ def _checked(reply: SummaryReply | SummaryFailed) -> str | NotCompacted:
             return text or NotCompacted("no_summary", "the model's reply holds no summary")
         case _:
             assert_never(reply)
-
-
-def _without_oldest(view: Sequence[Message], excess_tokens: int | None) -> Sequence[Message]:
-    """Less its oldest rounds: as many as the excess, or a fifth of them; empty if none can go."""
-    points = cut_points(view)[1:]
-    if not points:
-        return ()
-    if excess_tokens is None:
-        return view[points[max(1, int(SHRINK_SHARE * len(points))) - 1] :]
-    dropped, at = 0, 0
-    for point in points:
-        dropped += sum(map(message_tokens, view[at:point]))
-        at = point
-        if dropped >= excess_tokens:
-            break
-    return view[at:]

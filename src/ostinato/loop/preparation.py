@@ -91,6 +91,7 @@ def _facts(
     return PassFacts(
         state.tool_use_context.model,
         used_tokens,
+        was_refused=_was_refused(state),
         source=state.tool_use_context.source,
         summarise=Summaries(state, deps, ledger, requests),
         compact_failures=tracking.consecutive_failures if tracking else 0,

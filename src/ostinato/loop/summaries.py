@@ -127,4 +127,4 @@ def _failed(error: ModelError) -> SummaryFailed:
     excess = None
     if error.input_tokens is not None and error.limit_tokens is not None:
         excess = max(0, error.input_tokens - error.limit_tokens)
-    return SummaryFailed("too_long", error.message, excess)
+    return SummaryFailed("too_long", error.message, excess, error.input_tokens)
