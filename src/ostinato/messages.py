@@ -202,15 +202,28 @@ class MaxTurnsReached(Attachment, frozen=True, tag="max_turns_reached"):
     turn_count: int
 
 
+class KnownFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the model knows of a file from here on: the SHA-256 of its bytes, empty when nothing counts any more. `path` is resolved.
+
+    `is_partial`: only a part of it was shown.
+    """
+
+    path: str
+    content_hash: str = ""
+    is_partial: bool = False
+
+
 class Reminder(Attachment, frozen=True, tag="reminder"):
     """Context for the model, shown to it inside a reminder tag; `source` says which collector made it.
 
     `key` is what it is about (a path, a date): by it the collector sees, also after a resume, what the view holds already.
+    `knows` is what a resume has to know of a file that it tells of.
     """
 
     source: str
     text: str
     key: str = ""
+    knows: KnownFile | None = None
 
 
 class AttachedImage(Attachment, frozen=True, tag="attached_image"):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ostinato.messages import NO_USAGE, Message, Usage, UserMessage
+from ostinato.messages import NO_USAGE, KnownFile, Message, Usage, UserMessage
 
 QueuePriority = Literal["now", "next", "later"]
 """When a queued prompt is wanted: at once (it interrupts), after the tools that run, or when the query is over."""
@@ -166,11 +166,12 @@ class FileIntended(Fact, frozen=True, tag="file_intended"):
 
 
 class ToolFinished(Fact, frozen=True, tag="tool_finished"):
-    """How the call ended; its result is the message record before."""
+    """How the call ended; its result is the message record before. `knows`: the files that it read or wrote, for a resume."""
 
     tool_use_id: str
     outcome: Literal["ok", "error", "denied", "cancelled", "timed_out", "outcome_unknown"]
     duration_ms: int = 0
+    knows: tuple[KnownFile, ...] = ()
 
 
 class PermissionDecided(Fact, frozen=True, tag="permission_decided"):

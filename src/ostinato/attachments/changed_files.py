@@ -17,7 +17,7 @@ from ostinato.attachments.change_snippet import change_snippet
 from ostinato.attachments.file_text import NotRead, decoded, read_file_bytes
 from ostinato.attachments.quoted_text import quoted, shown_name
 from ostinato.attachments.told import path_key, told_keys
-from ostinato.messages import Message, Reminder, attachment_message
+from ostinato.messages import KnownFile, Message, Reminder, attachment_message
 from ostinato.ports import Ids, SeenFile
 from ostinato.real_path import real_path
 
@@ -111,10 +111,15 @@ class ChangedFiles:
             else:
                 self._files.put(change.path, change.seen)
         return [
-            attachment_message(self._ids.uuid(), Reminder(SOURCE, change.text, change.key))
+            attachment_message(self._ids.uuid(), Reminder(SOURCE, change.text, change.key, _knows(change)))
             for change in changes
             if change.key not in told
         ]
+
+
+def _knows(change: Change) -> KnownFile:
+    path, seen = path_key(change.path), change.seen
+    return KnownFile(path) if seen is None else KnownFile(path, seen.content_hash, seen.is_partial)
 
 
 def look(

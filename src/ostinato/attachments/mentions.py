@@ -26,7 +26,7 @@ from ostinato.attachments.quoted_text import shown_name
 from ostinato.attachments.told import path_key
 from ostinato.attachments.touched_files import MENTION, SHOWING_TOOLS, touched_paths
 from ostinato.errors import UsageError
-from ostinato.messages import AttachedImage, Message, Reminder, attachment_message, notice_message
+from ostinato.messages import AttachedImage, KnownFile, Message, Reminder, attachment_message, notice_message
 from ostinato.ports import FileState, Ids, SeenFile, Workspace
 
 MAX_MENTIONS: Final = 20
@@ -147,4 +147,7 @@ def _message(path: Path, content: Content, ids: Ids) -> Message:
     if content.image is not None:
         return attachment_message(ids.uuid(), AttachedImage(name, content.image))
     key = path_key(path) if content.content_hash else ""
-    return attachment_message(ids.uuid(), Reminder(MENTION, f"The user named {name}. {content.text}", key))
+    knows = KnownFile(key, content.content_hash, content.is_partial) if key else None
+    return attachment_message(
+        ids.uuid(), Reminder(MENTION, f"The user named {name}. {content.text}", key, knows)
+    )

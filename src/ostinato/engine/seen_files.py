@@ -1,10 +1,14 @@
-"""Which files a conversation has seen: the last hundred, enough for the right to edit (semantics §17)."""
+"""Which files a conversation has seen: the last hundred, enough for the right to edit (semantics §17). A resume finds them again in
+the session's records, by the hashes that were written with each call: what has changed since is not taken for seen.
+"""
 
 from collections import OrderedDict
 from collections.abc import Iterable
 from pathlib import Path
 
+from ostinato.messages import AttachmentMessage, KnownFile, Reminder, ToolResult, UserMessage
 from ostinato.ports import SeenFile
+from ostinato.records import FileIntended, Record, ToolFinished
 
 MAX_ENTRIES = 100
 
@@ -33,3 +37,42 @@ class SeenFiles:
 
     def forget(self, path: Path) -> None:
         self._seen.pop(path, None)
+
+
+def seen_in(records: Iterable[Record]) -> SeenFiles:
+    """What the conversation that left these records had seen at their end, whatever of it was hidden since.
+
+    Records older than `ToolFinished.knows`, and a crash just before it, leave what was written to a file, as a part of it: that gives
+    the right to Edit. What was only read counts as unread there.
+    """
+    files = SeenFiles()
+    intended: dict[str, FileIntended] = {}
+    for record in records:
+        match record:
+            case FileIntended():
+                intended[record.tool_use_id] = record
+            case UserMessage() if intended:
+                _take_written(files, record, intended)
+            case ToolFinished() if record.knows:
+                for known in record.knows:
+                    _take(files, known)
+            case AttachmentMessage(attachment=Reminder(knows=KnownFile() as known)):
+                _take(files, known)
+            case _:
+                pass
+    return files
+
+
+def _take_written(files: SeenFiles, message: UserMessage, intended: dict[str, FileIntended]) -> None:
+    for block in message.content:
+        if isinstance(block, ToolResult):
+            written = intended.pop(block.tool_use_id, None)
+            if written is not None and not block.is_error:
+                files.put(Path(written.path), SeenFile(written.after, is_partial=True))
+
+
+def _take(files: SeenFiles, known: KnownFile) -> None:
+    if known.content_hash:
+        files.put(Path(known.path), SeenFile(known.content_hash, is_partial=known.is_partial))
+    else:
+        files.forget(Path(known.path))

@@ -124,11 +124,18 @@ class _Finder:
     def mentioned(self, prompt: str, view: Sequence[Message]) -> Found:
         self._sources.workspace.settle_shell_folder()
         ended = (*self._background.at_once(view), *self._todos.at_once(view))
-        return self._resolved(prompt, view, ended) if "@" in prompt else ended
+        has_seen = any(True for _ in self._sources.files.entries())
+        return self._resolved(prompt, view, ended) if has_seen or "@" in prompt else ended
 
     async def _resolved(
         self, prompt: str, view: Sequence[Message], ended: Sequence[Message]
     ) -> Sequence[Message]:
+        """Files that have changed since the last query are told too: a query need not use a tool to hear of them."""
+        shown = await self._shown(prompt, view) if "@" in prompt else ()
+        # after what is shown whole, which is no news then; and what was just shown is remembered before anything changes it
+        return (*ended, *shown, *await self._since_the_last_query(view))
+
+    async def _shown(self, prompt: str, view: Sequence[Message]) -> Sequence[Message]:
         from ostinato.attachments.mentions import MentionSetting, mention_attachments  # ruff: ignore[import-outside-top-level] - loads with the first `@`
 
         sources = self._sources
@@ -138,7 +145,14 @@ class _Finder:
         shown = await mention_attachments(prompt, view, setting)
         if shown:
             await self._changed_files().remember()
-        return (*ended, *shown)
+        return shown
+
+    async def _since_the_last_query(self, view: Sequence[Message]) -> Sequence[Message]:
+        from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - loads when it is needed
+
+        changed = self._changed_files()
+        named = NamedCollector("changed", changed, changed.at_once)
+        return await CollectTogether((named,), self._sources.clock)(view)
 
     def _changed_files(self) -> "ChangedFiles":
         from ostinato.attachments.changed_files import ChangedFiles  # ruff: ignore[import-outside-top-level] - loads when it is needed

@@ -17,7 +17,8 @@ from ostinato.loop import results
 from ostinato.loop.cancellation import must_pass
 from ostinato.loop.described import Mask, described
 from ostinato.loop.intent import IntendingWorkspace
-from ostinato.messages import Document, Image, ResultBlock, Text, ToolResult, ToolUse
+from ostinato.loop.noted_files import NotedFiles
+from ostinato.messages import Document, Image, KnownFile, ResultBlock, Text, ToolResult, ToolUse
 from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
 from ostinato.records import FileIntended
 from ostinato.state import ToolUseContext
@@ -56,6 +57,7 @@ class CallEnd(msgspec.Struct, frozen=True):
     outcome: CallOutcome
     display: Mapping[str, Any] | None = None
     denied: Denied | None = None
+    knows: tuple[KnownFile, ...] = ()
 
 
 def error_end(block: ToolUse, text: str, outcome: CallOutcome = "error") -> CallEnd:
@@ -134,10 +136,11 @@ async def run_call(
     cannot_be_stopped: Callable[[Ended], None] = can_be_stopped,
 ) -> CallEnd:
     """Run an admitted call. Whatever the tool raises becomes an error result; only a real cancellation passes."""
+    files = NotedFiles(context.files)
     tool_context = ToolContext(
         tool_use_id=call.block.id,
         workspace=IntendingWorkspace(context.workspace, call.block.id, record, call.access),
-        files=context.files,
+        files=files,
         abort=context.abort,
         progress=progress,
         forgiving_edit=context.model.forgiving_edit,
@@ -148,7 +151,7 @@ async def run_call(
     )
     try:
         returned = await call.tool.call(call.input, tool_context)
-        return _mapped(call, returned, context.model.max_result_characters)
+        return replace(_mapped(call, returned, context.model.max_result_characters), knows=files.noted())
     except OstinatoError as error:
         return error_end(call.block, str(error))
     except BaseException as error:

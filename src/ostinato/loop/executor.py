@@ -249,7 +249,7 @@ class StreamingToolExecutor:
         message = tool_result_message(self._deps.ids.uuid(), end.result, display=end.display)
         try:
             self._ledger.record(message)
-            self._ledger.record(ToolFinished(entry.block.id, end.outcome, duration_ms))
+            self._ledger.record(ToolFinished(entry.block.id, end.outcome, duration_ms, end.knows))
             entry.message, entry.outcome = message, end.outcome
         finally:
             entry.done.set()
