@@ -456,6 +456,98 @@ def test_where_mounts_are_shared_all_are_shared_but_those_of_proc(tmp_path: Path
     assert done.stdout.split() == ["True", "True", "True", "seen", "True"]
 
 
+SINCE_THE_FIRST = """
+import anyio, os, sys
+from pathlib import Path
+from ostinato.sandbox.background import BackgroundProcesses
+from ostinato.sandbox.workspace import LocalWorkspace
+from ostinato.sandbox import background_process, output_log
+here = Path(sys.argv[1])
+
+async def main():
+    environment = {"PATH": os.environ["PATH"]}
+    background = BackgroundProcesses(environment, None, is_apart=True)
+    workspace = LocalWorkspace(here, (here,), environment, background=background)
+    async def says(command):
+        done = await workspace.run_shell(command, timeout_s=20)
+        return done.output.strip()
+    await says("true")
+    core = max(os.sched_getaffinity(0))
+    os.nice(7); os.sched_setaffinity(0, {core}); os.umask(0o027)
+    print(await says("nice; umask; grep Cpus_allowed_list /proc/self/status | tr -dc 0-9,-") == f"7\\n0027\\n{core}")
+    os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+    for _ in range(2):
+        print(await says("id -u; nice") == "65534\\n7")
+    await background.aclose()
+
+os.chmod(here, 0o777)
+anyio.run(main)
+"""
+
+
+@ALLOWED
+def test_what_this_process_became_since_its_first_command_holds_for_later_ones_rights_given_away_too():
+    with tempfile.TemporaryDirectory() as folder:  # one that another user can reach
+        done = subprocess.run(
+            [sys.executable, "-c", SINCE_THE_FIRST, folder],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert done.stderr == ""
+    assert done.stdout.split() == ["True", "True", "True"]
+
+
+@ALLOWED
+async def test_a_conversation_whose_only_command_could_not_be_started_leaves_no_namespace(tmp_path: Path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    one = Conversation(gone)
+    gone.rmdir()
+    before = entrance_of(os.getpid()).count
+    with pytest.raises(UsageError):
+        await one.does("true")
+    await one.background.aclose()
+    assert entrance_of(os.getpid()).count == before
+
+
+WITHOUT = """
+import os, subprocess
+from ostinato.sandbox.entrance import Entrance
+from ostinato.sandbox.pid_namespace import PidNamespace
+entrance = Entrance(os.getpid())
+print(entrance.refusal != "")
+for _ in range(20):
+    one = PidNamespace(lambda _owner: entrance)
+    started = one.start(lambda: subprocess.Popen(["readlink", "/proc/self/ns/pid"], stdout=subprocess.PIPE))
+    assert started.communicate()[0].decode().strip() == os.readlink("/proc/self/ns/pid"), started.returncode
+    one.end()
+"""
+
+
+@ALLOWED
+@pytest.mark.parametrize("program", ["mount", "env", "cat"])
+def test_a_system_without_what_process_1_needs_is_one_without_namespaces(program: str, tmp_path: Path):
+    """`env` is then one that lacks the option, as before coreutils 8.31 and in busybox. No command may be begun in what is about to end."""
+    old = tmp_path / program
+    old.write_text("#!/bin/sh\necho no such option; exit 125\n")
+    old.chmod(0o755)
+    done = subprocess.run(
+        [
+            *("unshare", "--mount", "--propagation", "private", "sh", "-c"),
+            'mount --bind "$0" "$(command -v "$1")" && shift && exec "$@"',
+            *(str(old), program, sys.executable, "-c", WITHOUT),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    assert done.stdout.split() == ["True"]
+
+
 class Stage(Entrance):
     """An entrance without namespaces, so that what follows from their beginning and end can be seen by every user."""
 

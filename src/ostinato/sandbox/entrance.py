@@ -22,15 +22,20 @@ from ostinato.sandbox.namespace_calls import (
     new_process_ids,
     own_folder_and_mask,
 )
-from ostinato.sandbox.process_status import lacking_right, umask_now
+from ostinato.sandbox.process_status import Standing, lacking_right, standing_now, take_on
 from ostinato.sandbox.process_tree import RUN_ID_VARIABLE, nested_run_id
 
 Result = TypeVar("Result")
 Begin = Callable[[], "subprocess.Popen[bytes]"]
 
-INIT_SCRIPT: Final = "mount -t proc -o nosuid,nodev,noexec proc /proc && echo up && exec env --ignore-signal=CHLD cat >/dev/null 2>&1"
+INIT_SCRIPT: Final = (
+    "mount -t proc -o nosuid,nodev,noexec proc /proc && exec env --ignore-signal=CHLD cat /proc/self/comm -"
+)
 """Process 1: `cat` waits for the end of a pipe that only this process can write to. It ignores SIGCHLD, so that the kernel keeps no
-zombies for it, and has no handler: then no signal from inside ends it."""
+zombies for it, and has no handler: then no signal from inside ends it. First it says its name, and nobody else can say it: an `env`
+that is older than that option ends with a complaint instead."""
+
+UP: Final = b"cat\n"
 
 INIT_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 UP_WITHIN_MS: Final = 5_000
@@ -89,7 +94,7 @@ class Entrance:
 
     def start(self, init: "subprocess.Popen[bytes]", begin: Begin) -> "subprocess.Popen[bytes]":
         """What `begin` starts, inside. Raises OSError when it cannot be started there, also because the namespace is gone."""
-        return self._done(partial(self._start, init, umask_now(), begin))
+        return self._done(partial(self._start, init, standing_now(), begin))
 
     def end(self, init: "subprocess.Popen[bytes]") -> None:
         """SIGKILL to everything inside. Whether it is gone shows in `init`, which is to be waited for."""
@@ -117,8 +122,10 @@ class Entrance:
                 start_new_session=True,
             )
 
-    def _start(self, init: "subprocess.Popen[bytes]", umask: int, begin: Begin) -> "subprocess.Popen[bytes]":
-        os.umask(umask)
+    def _start(
+        self, init: "subprocess.Popen[bytes]", standing: Standing, begin: Begin
+    ) -> "subprocess.Popen[bytes]":
+        take_on(standing)
         self._by_use.pop(init.pid, None)
         with contextlib.ExitStack() as opened:
             mounts, ids = (_opened(opened, f"/proc/{init.pid}/ns/{kind}") for kind in ("mnt", "pid"))
@@ -231,7 +238,7 @@ def _await_up(pipe: int) -> None:
     """Raises OSError with what was said instead."""
     poll, said = select.poll(), b""
     poll.register(pipe, select.POLLIN)
-    while b"up\n" not in said:
+    while UP not in said.splitlines(keepends=True):
         if not poll.poll(UP_WITHIN_MS):
             raise TimeoutError("no answer from the namespace's first process")
         chunk = os.read(pipe, 4096)

@@ -46,8 +46,12 @@ class PidNamespace:
         init, self._init = self._init, None
         if init is None or self._owner != os.getpid():
             return
-        self._find_entrance(self._owner).end(init)
-        if not _ends(init.pid):
+        try:
+            self._find_entrance(self._owner).end(init)
+            is_gone = _ends(init.pid)
+        except PermissionError:  # this process gave its rights away since: then it ends with this process
+            is_gone = False
+        if not is_gone:
             threading.Thread(target=init.wait, daemon=True, name="ostinato-namespace-end").start()
             return
         init.wait()

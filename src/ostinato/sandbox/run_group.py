@@ -53,6 +53,7 @@ class RunGroup:
         A cancellation shortens the moment, no more.
         """
         if self._started is None:
+            self.kill()  # of a command that could not be started there may be a namespace
             return
         try:
             tree = self._tree()
