@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
@@ -14,25 +13,14 @@ from ostinato.deferred_tools import FoundTools, found_in
 from ostinato.engine.apart_commands import may_run_apart, processes_of
 from ostinato.engine.budget import TreeBudget, check_prices
 from ostinato.engine.clock import RandomIds, SystemClock
-from ostinato.engine.configuration import (
-    Configuration,
-    InEffect,
-    find_configuration,
-    given_configuration,
-    in_effect,
-    started_with,
-)
 from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
 from ostinato.engine.fallback_models import open_fallbacks
-from ostinato.engine.folders import named_folders
 from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate
+from ostinato.engine.ground import Ground, ground_of, limits_of
 from ostinato.engine.known_secrets import KnownSecrets
-from ostinato.engine.model_access import ModelAccess, model_access
 from ostinato.engine.model_choice import ChosenModel
-from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools, with_admitted_tools
-from ostinato.engine.option_checks import check_options
-from ostinato.engine.option_types import usable_options
+from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools
 from ostinato.engine.options import Options
 from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt import system_blocks
@@ -41,7 +29,14 @@ from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.retry_setting import with_retries
 from ostinato.engine.seen_files import SeenFiles
-from ostinato.engine.session import Session, open_session, opened_history, resumed_session, spill_folder
+from ostinato.engine.session import (
+    Session,
+    new_session,
+    opened_history,
+    resumed_session,
+    spill_folder,
+)
+from ostinato.engine.session_model import kept_name
 from ostinato.engine.setting import Setting
 from ostinato.engine.shortening import Shortening
 from ostinato.engine.slash.command_line import prompt_mode
@@ -53,7 +48,6 @@ from ostinato.engine.web_access import PublicWeb, search_of, searches_by_provide
 from ostinato.errors import ConfigurationError
 from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
 from ostinato.hideable_rounds import HideableRounds
-from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.deps import Deps
 from ostinato.loop.still_running import StillRunning
 from ostinato.option_values import PermissionMode
@@ -88,7 +82,7 @@ async def start_engine(options: Options) -> QueryEngine:
     Raises UsageError (options, `--settings`, tools, folder, session), ConfigurationError (rules, key, model, address),
     LocalModelError, JournalError. A fault in any other settings file is a notice.
     """
-    ground = await _ground(options)
+    ground = await ground_of(options)
     try:
         await _remove_old_sessions(ground)
         return await _assembled(ground.effect.options, ground)
@@ -97,49 +91,7 @@ async def start_engine(options: Options) -> QueryEngine:
         raise
 
 
-class _Ground(msgspec.Struct, frozen=True):
-    """What was checked and opened before anything is built on it."""
-
-    configuration: Configuration
-    effect: InEffect
-    environment: dict[str, str]
-    cwd: Path
-    roots: tuple[Path, ...]
-    access: ModelAccess
-    chosen: ChosenModel
-    session: Session
-
-    @property
-    def home(self) -> Path | None:
-        return self.configuration.home
-
-    @property
-    def data_root(self) -> Path | None:
-        return self.configuration.places.data_root
-
-
-async def _ground(options: Options) -> _Ground:
-    check_options(options)
-    options = usable_options(options)
-    configuration = given_configuration(options) or await find_configuration(options)
-    effect = in_effect(options, configuration)
-    options = effect.options
-    environment = dict(started_with(options))
-    resolved = None if options.configuration is configuration else configuration.cwd
-    cwd, roots = named_folders(options, configuration.home, resolved)
-    root = configuration.places.data_root
-    access = await model_access(options, effect, configuration, environment, cwd=cwd, clock=SystemClock())
-    chosen = access.choose(options, data_root=root)
-    check_prices(_limits_of(options), chosen.facts)
-    effect = replace(effect, options=with_admitted_tools(options, effect.rules, chosen.facts))
-    if options.resume is None and not options.continue_session:
-        session = open_session(options, root, cwd)
-    else:  # all that was said is read
-        session = await to_thread.run_sync(open_session, options, root, cwd)
-    return _Ground(configuration, effect, environment, cwd, roots, access, chosen, session)
-
-
-async def _remove_old_sessions(ground: _Ground) -> None:
+async def _remove_old_sessions(ground: Ground) -> None:
     """Where the settings say how long sessions are kept. This conversation's own is open, so it stays."""
     days, root = ground.effect.kept_days, ground.data_root
     if days is None or root is None:
@@ -149,7 +101,7 @@ async def _remove_old_sessions(ground: _Ground) -> None:
     await to_thread.run_sync(partial(remove_old_sessions, root, days=days, now=SystemClock().now()))
 
 
-async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
+async def _assembled(options: Options, ground: Ground) -> QueryEngine:
     opened = replace(ground.session, records=())  # what was read is the history's to hold, or to forget
     maker = _Maker(options, replace(ground, session=opened))
     if ground.session.is_new:
@@ -171,14 +123,14 @@ async def _assembled(options: Options, ground: _Ground) -> QueryEngine:
 class _Maker:
     """Implements `EngineMaker`: the first parts of an engine and all later ones are made here, from the same ground."""
 
-    def __init__(self, options: Options, ground: _Ground) -> None:
+    def __init__(self, options: Options, ground: Ground) -> None:
         self._secrets = KnownSecrets(ground.access.environment, ground.access.newest_key)
         options = replace(options, refresh_api_key=self._secrets.heard(options.refresh_api_key))
         self._options = options
         self._ground = ground
         self._clock, self._ids = SystemClock(), RandomIds()
         self._instructions, self._still_running = LoadedInstructions(), StillRunning()
-        self._budget = TreeBudget(_limits_of(options), self._clock)
+        self._budget = TreeBudget(limits_of(options), self._clock)
         self._chain = open_fallbacks(options, self._budget.limits, self.choose_model, first=ground.chosen)
         self._web = PublicWeb(options, ground.environment)
         self._search = search_of(options, ground.environment)
@@ -219,12 +171,12 @@ class _Maker:
         if session_file is not None:
             # one stay in the thread: a cancellation in between would leave the session's file open
             return await to_thread.run_sync(self._resumed, session_file, model)
-        wanted = replace(self._options, resume=None, continue_session=False, session_id=None)
+        wanted = replace(self._options, session_id=None)
         self._budget.restart()
-        return self.begun(open_session(wanted, self._ground.data_root, self._ground.cwd), model)
+        return self.begun(new_session(wanted, self._ground.data_root, self._ground.cwd), model)
 
     def _resumed(self, session_file: Path, model: ModelFacts) -> Begun:
-        session = resumed_session(session_file)
+        session = resumed_session(session_file, model=kept_name(model))
         try:
             return self.begun(session, model)
         except BaseException:
@@ -247,7 +199,7 @@ class _Maker:
             TodoList(todos_in(session.records)),
             FoundTools(found_in(session.records)),
         )
-        started = SessionStarted(session.session_id, str(ground.cwd), model.id, VERSION)
+        started = SessionStarted(session.session_id, str(ground.cwd), kept_name(model), VERSION)
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
 
     def _tell_of_end(self, facts: BackgroundFacts) -> None:
@@ -394,7 +346,3 @@ def _jitter() -> float:
     import random  # ruff: ignore[import-outside-top-level] - only a retry waits by chance
 
     return random.random()
-
-
-def _limits_of(options: Options) -> BudgetLimits:
-    return BudgetLimits(options.max_budget_usd, options.max_total_tokens, options.timeout_s)

@@ -19,26 +19,25 @@ from ostinato.engine.parts import Begun, EngineMaker, Parts, end_processes
 from ostinato.engine.prompt_queue import ModeOf, PromptQueue
 from ostinato.engine.prompt_reader import PromptReader, pass_on
 from ostinato.engine.prompt_text import checked_prompt
+from ostinato.engine.queue_writer import QueueWriter, hears_nothing
+from ostinato.engine.session_model import kept_name
 from ostinato.engine.setting import Setting
 from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.engine.slash.reply import Leave, NextStep, OpenSession, StartAnew
 from ostinato.engine.submission import Submission, Ways
 from ostinato.engine.talk import Talk
-from ostinato.engine.turns import Joined, OwnTurn, StillWaiting, Turns, Withdrawn
+from ostinato.engine.turns import OwnTurn, Turns
+from ostinato.engine.unsent import unsent_result
 from ostinato.engine.used_uuids import UsedUuids
 from ostinato.errors import OstinatoError, UsageError
-from ostinato.events import Event, ModelCost, Result
+from ostinato.events import Event, ModelCost
 from ostinato.history import History
 from ostinato.loop.run import SETTLE_S
 from ostinato.messages import Message, Usage, UserMessage
 from ostinato.option_values import PermissionMode
-from ostinato.ports import Abort, Journal, ModelFacts
-from ostinato.records import PermissionDecided, QueueTaken, Record, SettingChanged
+from ostinato.ports import Abort, ModelFacts
+from ostinato.records import PermissionDecided, SettingChanged
 from ostinato.submissions import AbortReason, QueuedPrompt
-
-WITHDRAWN = "the message was taken back before it was sent"
-STILL_WAITING = "its turn could not be written down, so the message still waits in the queue and was not sent"
-LEFT = "the query that had taken the message up was left"
 
 
 class QueryEngine:
@@ -55,7 +54,7 @@ class QueryEngine:
         has_to_read: Callable[[str], bool] = lambda _text: True,
     ) -> None:
         """`reader_for` makes the reader of the texts that `has_to_read`; all others are for the model."""
-        self._queue_writer = _QueueWriter(parts.place.journal)
+        self._queue_writer = QueueWriter(parts.place.journal)
         self.queue = PromptQueue(self._queue_writer, parts.deps.ids.uuid, begun.pending, mode_of)
         self.queue.on_now(lambda: self.interrupt("interrupt"))
         self._talk = Talk(maker, parts, begun.history, self.queue)
@@ -91,7 +90,7 @@ class QueryEngine:
             waiting = self.queue.put(text, uuid=uuid)
             fate = await self._turns.wait(waiting.uuid)
             if not isinstance(fate, OwnTurn):
-                yield self._unsent(fate)
+                yield unsent_result(fate, self.session_id, self._new_uuid())
                 return
             self._typed_before = self.queue.place_of(fate.prompt.uuid)
             submission = Submission(self._talk, fate.prompt, self._ways, is_queued=True)
@@ -207,7 +206,7 @@ class QueryEngine:
             try:
                 parts = await self._talk.maker.parts(self._talk.parts.place, chosen)
                 self._check_open()
-                self._talk.record(SettingChanged("model", chosen.facts.id))
+                self._talk.record(SettingChanged("model", kept_name(chosen.facts)))
             except BaseException:
                 with anyio.move_on_after(SETTLE_S, shield=True):
                     await close_model(chosen)
@@ -259,7 +258,7 @@ class QueryEngine:
             try:
                 parts = await talk.maker.parts(begun.place, old.chosen)
                 self._check_open()
-                writer = _QueueWriter(begun.place.journal)
+                writer = QueueWriter(begun.place.journal)
                 writer.taken_back = self._turns.withdraw
                 staying = self.queue.move_to(writer, begun.pending, after=after)
             except BaseException:
@@ -312,37 +311,6 @@ class QueryEngine:
 
     # -------------------------------------------------------------------------------------------- within
 
-    def _unsent(self, fate: Joined | Withdrawn | StillWaiting) -> Result:
-        """The result of a text that had no query of its own: what became of it, and no numbers, which are counted once."""
-        mine = Result("error_during_execution", self.session_id, self._new_uuid())
-        match fate:
-            case Joined(result):
-                if result is None:
-                    return replace(mine, errors=(LEFT,), error_kind="left")
-                return Result(
-                    result.subtype,
-                    result.session_id,
-                    mine.uuid,
-                    text=result.text,
-                    terminal_reason=result.terminal_reason,
-                    errors=result.errors,
-                    hint=result.hint,
-                    error_kind=result.error_kind,
-                    status=result.status,
-                    joined=result.uuid,
-                )
-            case Withdrawn():
-                return replace(mine, errors=(WITHDRAWN,), error_kind="withdrawn")
-            case StillWaiting(why):
-                return replace(
-                    mine,
-                    errors=(f"{STILL_WAITING}: {why.message}",),
-                    hint=why.hint,
-                    error_kind="still_waiting",
-                )
-            case _:
-                assert_never(fate)
-
     async def _close_retired(self) -> None:
         """Models that no query uses any more; one that a running query uses waits for the next call."""
         while self._retired and not self._turns.is_taken:
@@ -365,8 +333,8 @@ class QueryEngine:
         """Nothing refers back to a closed engine: in a process of thousands it is gone at once, and never waits for the
         collector.
         """
-        self.queue.on_now(_nothing)
-        self._queue_writer.taken_back = _nothing
+        self.queue.on_now(hears_nothing)
+        self._queue_writer.taken_back = hears_nothing
         self._ways = Ways(pass_on, self._ways.has_to_read, _no_step, self._turns.end)
 
     def _check_open(self) -> None:
@@ -375,23 +343,6 @@ class QueryEngine:
 
     def _new_uuid(self) -> str:
         return self._talk.parts.deps.ids.uuid()
-
-
-class _QueueWriter:
-    """Writes for the queue; who waits for a text that is taken back hears of it."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.taken_back: Callable[..., None] = _nothing
-        self._journal = journal
-
-    def __call__(self, record: Record) -> None:
-        self._journal.write(record)
-        if isinstance(record, QueueTaken) and record.how == "taken_back":
-            self.taken_back(*record.prompt_uuids)
-
-
-def _nothing(*_uuids: str) -> None:
-    """Nobody listens."""
 
 
 async def _no_step(step: NextStep) -> bool:

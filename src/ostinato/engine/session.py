@@ -10,6 +10,7 @@ from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.options import Options
 from ostinato.errors import JournalError
 from ostinato.history import History
+from ostinato.journal.last_model import chosen_model
 from ostinato.journal.opening import OpenedSession
 from ostinato.journal.places import project_folder
 from ostinato.journal.read import Scan
@@ -17,7 +18,7 @@ from ostinato.journal.resume import answers, open_calls
 from ostinato.journal.sessions import find_session, newest_session, resume_session, start_session
 from ostinato.journal.unkept import MemoryOnly, Unkept
 from ostinato.journal.write import SessionWriter
-from ostinato.records import Record
+from ostinato.records import Record, SettingChanged
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -30,12 +31,13 @@ class Session(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
-    """`cwd` is resolved. Raises UsageError (no such session) and JournalError (in use, taken, of a later version)."""
-    if options.resume is not None:
-        return resumed_session(find_session(root, options.resume, cwd))
-    if options.continue_session:
-        return resumed_session(newest_session(root, cwd))
+def session_to_go_on(options: Options, root: Path | None, cwd: Path) -> Path:
+    """The file of the session that the options resume or continue. `cwd` is resolved. Raises UsageError."""
+    return newest_session(root, cwd) if options.resume is None else find_session(root, options.resume, cwd)
+
+
+def new_session(options: Options, root: Path | None, cwd: Path) -> Session:
+    """`cwd` is resolved. Raises JournalError (the id is taken)."""
     session_id = options.session_id or RandomIds().uuid()
     if not options.keep_session:
         return Session(session_id, MemoryOnly())
@@ -45,8 +47,8 @@ def open_session(options: Options, root: Path | None, cwd: Path) -> Session:
     return Session(session_id, started)
 
 
-def resumed_session(path: Path) -> Session:
-    """The session in this file. Raises UsageError and JournalError."""
+def resumed_session(path: Path, *, model: str) -> Session:
+    """The session in this file, from now on with the model of that name, "" for none. Raises UsageError and JournalError."""
     opened = resume_session(path, now=SystemClock().utc_now)
     if isinstance(opened, OpenedSession):
         journal, found, notices = opened.writer, opened.found, ()
@@ -59,7 +61,11 @@ def resumed_session(path: Path) -> Session:
             hint="update ostinato to resume this session",
         )
     session_id = found.session_id or path.stem
-    return Session(session_id, journal, found.records, False, (*notices, *_damage(found)))
+    records = found.records
+    if model and chosen_model(records) not in {"", model}:
+        records = (*records, SettingChanged("model", model))
+        journal.write(records[-1])
+    return Session(session_id, journal, records, False, (*notices, *_damage(found)))
 
 
 def _damage(found: Scan) -> Iterable[str]:
