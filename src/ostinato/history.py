@@ -10,6 +10,7 @@ from typing import TypeVar, assert_never
 
 import msgspec
 
+from ostinato.media_note import without_media
 from ostinato.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -347,23 +348,8 @@ def _compacted(view: list[Message], edit: Boundary) -> list[Message] | None:
 
 def _media_stripped(view: list[Message], edit: StripMedia) -> list[Message] | None:
     index = _position(view, edit.message)
-    if index is None:
-        return None
-    message = view[index]
-    if not isinstance(message, UserMessage) or not 0 <= edit.block < len(message.content):
-        return None
-    block = message.content[edit.block]
-    note = Text(edit.note)
-    stripped: UserBlock
-    if isinstance(block, ToolResult) and isinstance(block.content, tuple):
-        parts = tuple(note if isinstance(part, Image | Document) else part for part in block.content)
-        stripped = ToolResult(block.tool_use_id, parts, block.is_error)
-    elif isinstance(block, Image | Document):
-        stripped = note
-    else:
-        return None
-    content = (*message.content[: edit.block], stripped, *message.content[edit.block + 1 :])
-    return [*view[:index], msgspec.structs.replace(message, content=content), *view[index + 1 :]]
+    stripped = None if index is None else without_media(view[index], edit.block, edit.note)
+    return None if index is None or stripped is None else [*view[:index], stripped, *view[index + 1 :]]
 
 
 def _retracted(view: list[Message], ids: frozenset[str]) -> list[Message] | None:

@@ -87,7 +87,7 @@ class Boundary(Edit, frozen=True, tag="boundary"):
 
 
 class StripMedia(Edit, frozen=True, tag="strip_media"):
-    """A text note stands in for the block at index `block` of the message."""
+    """A text note stands in for the block at index `block` of the message, or for the image that is attached by it."""
 
     message: str
     block: int

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+import pytest
 from tests.context.talks import EMPTY, FACTS
 
 from ostinato.context.media_cap import AT_ONCE, MediaCap
 from ostinato.context.pipeline import Pipeline
 from ostinato.history import History
 from ostinato.messages import (
+    AttachedImage,
     Image,
     Message,
     Text,
@@ -15,7 +17,9 @@ from ostinato.messages import (
     ToolUse,
     UserMessage,
     assistant_fragment,
+    attachment_message,
     tool_result_message,
+    user_prompt,
 )
 from ostinato.normalise.normaliser import MAX_MEDIA, Normaliser
 from ostinato.ports import RequestMessage
@@ -90,6 +94,55 @@ async def test_what_the_user_brought_back_stays():
     history = history.extend(round_with(3, *map(picture, range(200, 230))))
     history = history.extend(await cap()(history, EMPTY))
     assert pictures_in(sent(history))[0] == picture(0).data
+
+
+def named(number: int) -> list[Message]:
+    """A prompt that names an image, and a short answer."""
+    return [
+        user_prompt(f"q{number}", f"Look at @{number}.png"),
+        attachment_message(f"i{number}", AttachedImage(f"{number}.png", picture(number))),
+        assistant_fragment(f"s{number}", f"rs{number}", "m", Text("seen")),
+    ]
+
+
+@pytest.mark.parametrize("beside_results", [False, True])
+async def test_images_that_prompts_name_go_like_all_others_once_for_many_and_their_names_stay(
+    beside_results: bool,
+):
+    stage, history, before = cap(), History.empty(), list[RequestMessage]()
+    edited = 0
+    for number in range(MAX_MEDIA + 2 * AT_ONCE + 10):
+        asked = named(number)
+        history = history.extend(asked[:-1])
+        edits = await stage(history, EMPTY)
+        history = history.extend(edits)
+        edited += bool(edits)
+        now = sent(history)
+        assert edits or now[: len(before)] == before
+        assert pictures_in(now)[-1] == picture(number).data
+        assert len(pictures_in(now)) <= MAX_MEDIA
+        before = now
+        history = history.extend(round_with(number, picture(number)) if beside_results else asked[-1:])
+    assert 0 < edited <= 2 * (MAX_MEDIA + 2 * AT_ONCE + 10) // AT_ONCE
+    assert "0.png" in str(sent(history)[0])
+    resumed = History.fold(history.log())
+    assert resumed.view() == history.view()
+    assert sent(resumed) == sent(history)
+
+
+async def test_a_named_image_that_the_user_brings_back_is_there_again_and_stays():
+    history = History.empty()
+    for number in range(MAX_MEDIA + 1):
+        history = history.extend(named(number))
+    edits = await cap()(history.extend(round_with(1)), EMPTY)
+    back = (
+        history
+        .extend(edits)
+        .append(Undo("back", edits[0].edit_id))
+        .extend(round_with(2, *map(picture, range(40))))
+    )
+    back = back.extend(await cap()(back.extend(round_with(3)), EMPTY))
+    assert pictures_in(sent(back))[0] == picture(0).data
 
 
 async def test_as_many_as_are_taken_change_nothing():

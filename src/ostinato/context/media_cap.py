@@ -10,7 +10,15 @@ import msgspec
 from ostinato.context.exchanges import unread_from
 from ostinato.context_pass import PassFacts
 from ostinato.history import History
-from ostinato.messages import Document, Image, Message, ToolResult, UserMessage
+from ostinato.messages import (
+    AttachedImage,
+    AttachmentMessage,
+    Document,
+    Image,
+    Message,
+    ToolResult,
+    UserMessage,
+)
 from ostinato.normalise.normaliser import MAX_MEDIA, MEDIA_DROPPED
 from ostinato.normalise.rendering import rendered_user_blocks
 from ostinato.records import AnyEdit, StripMedia
@@ -26,6 +34,7 @@ class _Held(msgspec.Struct, frozen=True):
     message: str
     block: int
     count: int
+    note: str = MEDIA_DROPPED
 
 
 class MediaCap:
@@ -49,7 +58,7 @@ class MediaCap:
             if left <= 0:
                 break
             if (held.message, held.block) not in stays:
-                edits.append(StripMedia(self._new_uuid(), held.message, held.block, MEDIA_DROPPED))
+                edits.append(StripMedia(self._new_uuid(), held.message, held.block, held.note))
                 left -= held.count
         return edits
 
@@ -64,9 +73,13 @@ class MediaCap:
 
 
 def _held(view: Sequence[Message]) -> Iterator[_Held]:
-    """Oldest first; what the user named in a prompt goes with its note and is not among them."""
+    """Oldest first."""
     for message in view:
-        if isinstance(message, UserMessage):
+        if isinstance(message, AttachmentMessage) and isinstance(message.attachment, AttachedImage):
+            yield _Held(
+                message.uuid, 0, 1, f"The user named the image {message.attachment.path}. {MEDIA_DROPPED}"
+            )
+        elif isinstance(message, UserMessage):
             for place, block in enumerate(message.content):
                 if count := _media_of(block):
                     yield _Held(message.uuid, place, count)
