@@ -9,7 +9,7 @@ from tests.engine.test_background import Place
 from tests.sandbox.test_process import survivors
 
 from ostinato.engine.assemble import open_engine
-from ostinato.engine.moved_commands import may_move
+from ostinato.engine.moved_commands import ENDED, may_move
 from ostinato.processes import background_task_id
 from ostinato.testing import Reply, ScriptedModel, call, say
 
@@ -49,6 +49,43 @@ def test_work_goes_on(command: str):
 )
 def test_waiting_git_and_what_cannot_be_read_are_ended(command: str):
     assert not may_move(command)
+
+
+@pytest.mark.parametrize("name", sorted(ENDED))
+def test_what_waits_for_keys_or_holds_locks_is_ended_however_it_is_called(name: str):
+    for command in (
+        name,
+        f"/usr/bin/{name} -x file",
+        f"make && {name} log",
+        f"nice timeout 300 {name} log",
+        f"bash -c '{name} log'",
+    ):
+        assert not may_move(command), command
+    for command in (f"./{name}-all", f"make {name}", f"cat {name}.txt"):
+        assert may_move(command), command
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nano",
+        "pico",
+        "vi",
+        "vim",
+        "vimdiff",
+        "nvim",
+        "emacs",
+        "ed",
+        "less",
+        "more",
+        "top",
+        "htop",
+        "watch",
+        "mc",
+    ],
+)
+def test_the_usual_ones_are_known(name: str):
+    assert name in ENDED
 
 
 def slow_build() -> Reply:
