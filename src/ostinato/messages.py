@@ -55,13 +55,15 @@ class ServerBlock(Block, frozen=True, tag="server_block"):
     """What the provider did itself inside a reply, a search of the web for example: nothing for us to run or to answer.
 
     `state` holds the wire's own block, as JSON. A `call` and its `result` share `call_id`; on some wires both are one block, the
-    `whole`. `text` says the same to people, on one line or several.
+    `whole`. `text` says the same to people, on one line or several. `searches`: how many paid searches it was, where only the block
+    says so and no count of the provider's.
     """
 
     part: Literal["call", "result", "whole"]
     call_id: str
     text: str
     state: ProviderState
+    searches: int = 0
 
 
 class Image(Block, frozen=True, tag="image"):

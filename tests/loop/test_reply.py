@@ -2,9 +2,11 @@
 
 from ostinato.events import AnyModelEvent, BlockStop, MessageStart, MessageStop
 from ostinato.loop.reply import Reply
-from ostinato.messages import AssistantBlock, Text, ToolUse, Usage
+from ostinato.messages import AssistantBlock, ProviderState, ServerBlock, Text, ToolUse, Usage
 from ostinato.testing import CountingIds
 
+SEARCHED = ServerBlock("whole", "s1", "searched the web: bells", ProviderState("p", "m", "{}"), searches=1)
+LOOKED = ServerBlock("whole", "s2", "looked at a page", ProviderState("p", "m", "{}"))
 CALL = ToolUse("t1", "Look", {"path": "a"})
 
 
@@ -30,3 +32,12 @@ def test_only_a_completed_call_asks_for_a_follow_up():
     assert not taken(*said(Text("done")), MessageStop("tool_use", Usage())).needs_follow_up
     assert taken(*said(CALL)).needs_follow_up
     assert taken(*said(CALL), MessageStop("end_turn", Usage())).needs_follow_up
+
+
+def test_what_a_reply_that_broke_off_had_searched_is_counted_once_and_a_complete_one_counts_for_itself():
+    blocks = said(SEARCHED, LOOKED, SEARCHED, Text("in towers"))
+    counted = [taken(*blocks[:end]).known_usage(int).web_searches for end in range(1, len(blocks) + 1)]
+    assert counted == [0, 1, 1, 2, 2]
+    told = MessageStart("r", "m", Usage(5, 0, web_searches=3))
+    assert taken(told, *blocks[1:]).known_usage(int).web_searches == 3
+    assert taken(*blocks, MessageStop("end_turn", Usage(web_searches=7))).known_usage(int).web_searches == 7

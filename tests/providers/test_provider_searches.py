@@ -157,6 +157,11 @@ def test_a_search_that_was_cut_in_its_words_is_no_fault():
     assert block.part == "call"
 
 
+def test_each_block_of_the_responses_wire_says_whether_it_was_a_search_that_costs():
+    counted = [block.searches for block in said(gpt()) if isinstance(block, ServerBlock)]
+    assert counted == [usage_of(gpt()).web_searches] == [1]
+
+
 def test_the_responses_wire_takes_them_in_and_back_with_the_thought_before_them():
     events = gpt()
     blocks = said(events)

@@ -15,7 +15,7 @@ from ostinato.events import (
     TextDelta,
     ThinkingDelta,
 )
-from ostinato.messages import AssistantMessage, Text, ToolUse, Usage, assistant_fragment
+from ostinato.messages import AssistantMessage, ServerBlock, Text, ToolUse, Usage, assistant_fragment
 from ostinato.normalise.token_estimate import text_tokens
 from ostinato.ports import Ids
 
@@ -124,7 +124,13 @@ class Reply(msgspec.Struct):
         if self.stop is not None or not self.response_id:
             return self.usage
         said = max(self.start_usage.output_tokens, text_tokens(self.streamed_characters))
-        known = replace(self.start_usage, output_tokens=said)
+        blocks = (block for message in self.assistant_messages for block in message.content)
+        searches = sum(block.searches for block in blocks if isinstance(block, ServerBlock))
+        known = replace(
+            self.start_usage,
+            output_tokens=said,
+            web_searches=max(self.start_usage.web_searches, searches),
+        )
         is_reported = self.start_usage.context_tokens > self.start_usage.output_tokens
         return known if is_reported else replace(known, input_tokens=estimated_input())
 

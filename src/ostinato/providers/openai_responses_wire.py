@@ -195,7 +195,7 @@ def search_block(item: WireItem, facts: ModelFacts) -> ServerBlock:
         kept["action"] = item.action
     # What is passed on as it came was not checked: bytes that are no text may be in it.
     state = ProviderState(facts.provider, facts.id, encode(kept).decode("utf-8", "replace"))
-    return ServerBlock("whole", item.id or "", text, state)
+    return ServerBlock("whole", item.id or "", text, state, searches=int(action.type == "search"))
 
 
 # ------------------------------------------------------------------------------------------------ request bodies
