@@ -36,8 +36,9 @@ def test_only_a_completed_call_asks_for_a_follow_up():
 
 def test_what_a_reply_that_broke_off_had_searched_is_counted_once_and_a_complete_one_counts_for_itself():
     blocks = said(SEARCHED, LOOKED, SEARCHED, Text("in towers"))
-    counted = [taken(*blocks[:end]).known_usage(int).web_searches for end in range(1, len(blocks) + 1)]
-    assert counted == [0, 1, 1, 2, 2]
+    replies = [taken(*blocks[:end]) for end in range(1, len(blocks) + 1)]
+    assert [reply.known_usage(int).web_searches for reply in replies] == [0, 1, 1, 2, 2]
+    assert [reply.usage.web_searches for reply in replies] == [0, 1, 1, 2, 2]
     told = MessageStart("r", "m", Usage(5, 0, web_searches=3))
     assert taken(told, *blocks[1:]).known_usage(int).web_searches == 3
     assert taken(*blocks, MessageStop("end_turn", Usage(web_searches=7))).known_usage(int).web_searches == 7

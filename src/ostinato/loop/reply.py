@@ -124,19 +124,19 @@ class Reply(msgspec.Struct):
         if self.stop is not None or not self.response_id:
             return self.usage
         said = max(self.start_usage.output_tokens, text_tokens(self.streamed_characters))
-        blocks = (block for message in self.assistant_messages for block in message.content)
-        searches = sum(block.searches for block in blocks if isinstance(block, ServerBlock))
-        known = replace(
-            self.start_usage,
-            output_tokens=said,
-            web_searches=max(self.start_usage.web_searches, searches),
-        )
+        known = replace(self.usage, output_tokens=said)
         is_reported = self.start_usage.context_tokens > self.start_usage.output_tokens
         return known if is_reported else replace(known, input_tokens=estimated_input())
 
     @property
     def usage(self) -> Usage:
-        return self.stop.usage if self.stop else self.start_usage
+        """As the provider reported it; of a reply that broke off, the searches that were seen count too."""
+        if self.stop is not None:
+            return self.stop.usage
+        blocks = (block for message in self.assistant_messages for block in message.content)
+        searches = sum(block.searches for block in blocks if isinstance(block, ServerBlock))
+        known = self.start_usage
+        return replace(known, web_searches=searches) if searches > known.web_searches else known
 
     @property
     def stop_reason(self) -> str:
