@@ -28,7 +28,7 @@ from ostinato.engine.prompt_queue import pending_prompts
 from ostinato.engine.prompt_reader import PromptReader
 from ostinato.engine.query_engine import QueryEngine
 from ostinato.engine.retry_setting import with_retries
-from ostinato.engine.seen_files import SeenFiles
+from ostinato.engine.seen_files import seen_in
 from ostinato.engine.session import (
     Session,
     new_session,
@@ -194,7 +194,7 @@ class _Maker:
             session.session_id,
             session.journal,
             workspace,
-            SeenFiles(),
+            seen_in(session.records),
             session.notices,
             TodoList(todos_in(session.records)),
             FoundTools(found_in(session.records)),
