@@ -104,6 +104,15 @@ async def test_the_same_result_again_is_named_and_not_repeated():
     assert "Bash make" in results((await run(stage, third, EMPTY))[0])["c3"]
 
 
+async def test_a_result_that_was_cleared_since_is_shown_again_and_not_named():
+    text = prose(3_000, "status")
+    first = history(*round_of("c1", text, "Read", file_path="a")).append(
+        ReplaceResult("e1", "c1", "[cleared]")
+    )
+    after, _ = await run(budget(Shelf()), first.extend(round_of("c2", text, "Read", file_path="a")), EMPTY)
+    assert results(after) == {"c1": "[cleared]", "c2": text}
+
+
 async def test_short_results_errors_and_other_text_of_the_same_length_are_no_repetition():
     short, same_length = prose(200, "s"), (prose(3_000, "a"), prose(3_000, "b"))
     of = history(

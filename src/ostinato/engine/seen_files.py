@@ -45,34 +45,38 @@ def seen_in(records: Iterable[Record]) -> SeenFiles:
     Records older than `ToolFinished.knows`, and a crash just before it, leave what was written to a file, as a part of it: that gives
     the right to Edit. What was only read counts as unread there.
     """
-    files = SeenFiles()
+    known: dict[str, KnownFile] = {}
     intended: dict[str, FileIntended] = {}
     for record in records:
-        match record:
-            case FileIntended():
-                intended[record.tool_use_id] = record
-            case UserMessage() if intended:
-                _take_written(files, record, intended)
-            case ToolFinished() if record.knows:
-                for known in record.knows:
-                    _take(files, known)
-            case AttachmentMessage(attachment=Reminder(knows=KnownFile() as known)):
-                _take(files, known)
-            case _:
-                pass
+        if isinstance(record, ToolFinished):
+            for one in record.knows:
+                _take(known, one)
+        elif isinstance(record, FileIntended):
+            intended[record.tool_use_id] = record
+        elif intended and isinstance(record, UserMessage):
+            _take_written(known, record, intended)
+        elif isinstance(record, AttachmentMessage):
+            told = record.attachment
+            if isinstance(told, Reminder) and told.knows is not None:
+                _take(known, told.knows)
+    files = SeenFiles()
+    for one in list(known.values())[-MAX_ENTRIES:]:
+        files.put(Path(one.path), SeenFile(one.content_hash, is_partial=one.is_partial))
     return files
 
 
-def _take_written(files: SeenFiles, message: UserMessage, intended: dict[str, FileIntended]) -> None:
+def _take_written(
+    known: dict[str, KnownFile], message: UserMessage, intended: dict[str, FileIntended]
+) -> None:
     for block in message.content:
         if isinstance(block, ToolResult):
             written = intended.pop(block.tool_use_id, None)
             if written is not None and not block.is_error:
-                files.put(Path(written.path), SeenFile(written.after, is_partial=True))
+                _take(known, KnownFile(written.path, written.after, is_partial=True))
 
 
-def _take(files: SeenFiles, known: KnownFile) -> None:
-    if known.content_hash:
-        files.put(Path(known.path), SeenFile(known.content_hash, is_partial=known.is_partial))
-    else:
-        files.forget(Path(known.path))
+def _take(known: dict[str, KnownFile], one: KnownFile) -> None:
+    """The newest stands last."""
+    known.pop(one.path, None)
+    if one.content_hash:
+        known[one.path] = one
