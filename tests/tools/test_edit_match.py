@@ -33,6 +33,16 @@ def test_several_places_are_named_by_line():
     assert "1, 3, 4" in reason
 
 
+@pytest.mark.parametrize(
+    ("has", "wanted"), [("say \u201chi\u201d", 'say "hi"'), ("it's", "it\u2019s")], ids=["curly", "plain"]
+)
+def test_a_text_with_other_quotes_is_another_text_and_the_files_own_is_shown(has: str, wanted: str):
+    reason = why_not(f"first\n{has} here\nlast\n", wanted)
+    assert "quotes" in reason
+    assert f"2\t{has} here" in reason
+    assert isinstance(match(f"{has} here", wanted, forgiving=True), NotMatched)
+
+
 def test_places_that_overlap_are_two_places():
     assert "2 times" in why_not("aaa", "aa")
     assert match("aaa", "aa", replace_all=True) == Matched(((0, 2),), "NEW")

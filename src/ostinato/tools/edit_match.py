@@ -24,6 +24,19 @@ MAX_SHOWN_LINE: Final = 200
 NUMBER_PREFIX: Final = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 """What a model copies along from Read's answer."""
 
+PLAIN_QUOTES: Final = str.maketrans({
+    0x2018: "'",
+    0x2019: "'",
+    0x201A: "'",
+    0x201C: '"',
+    0x201D: '"',
+    0x201E: '"',
+})
+"""Models write plain quotes for typographic ones, and the other way round."""
+
+MAX_QUOTES_COMPARED: Final = 2_000_000
+"""Characters; a tenth of a second."""
+
 INDENT: Final = re.compile(r"[ \t]*")
 
 
@@ -142,6 +155,12 @@ def _not_found(normal: str, old: str, similar: Sequence[int]) -> str:
     bare = NUMBER_PREFIX.sub("", old)
     if bare != old and bare in normal:
         return "`old_string` was not found; leave out the line numbers that Read shows before each line"
+    is_short = len(normal) <= MAX_QUOTES_COMPARED
+    place = normal.translate(PLAIN_QUOTES).find(old.translate(PLAIN_QUOTES)) if is_short else -1
+    if place >= 0:
+        first = normal.count("\n", 0, place)
+        shown = _numbered(lines, range(first, first + len(_lines_of(old))))
+        return f"`old_string` was not found; it differs only in its quotes (curly or plain). The file has:\n{shown}"
     close = _similar_lines(lines, old)
     if not close:
         return "`old_string` was not found, nor anything like it; Read the file again"
