@@ -55,7 +55,9 @@ SHORTEST = Load("one word, one tool", replies=2, deltas=1)
 
 def model(load: Load = SHORTEST) -> ScriptedModel:
     said = say("x" * (load.deltas * DEFAULT_PIECE_CHARACTERS))
-    calling = (Reply(said, call("Echo", f"call_{number}", text=f"{number}")) for number in range(1, load.replies))
+    calling = (
+        Reply(said, call("Echo", f"call_{number}", text=f"{number}")) for number in range(1, load.replies)
+    )
     return ScriptedModel(*calling, Reply(said), is_strict=False)
 
 
