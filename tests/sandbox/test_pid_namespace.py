@@ -512,6 +512,49 @@ async def test_a_conversation_whose_only_command_could_not_be_started_leaves_no_
     assert entrance_of(os.getpid()).count == before
 
 
+FORKS = """
+import os, signal, subprocess, threading
+from ostinato.sandbox.entrance import Entrance
+from ostinato.sandbox.pid_namespace import PidNamespace
+entrance = Entrance(os.getpid())
+one = PidNamespace(lambda _owner: entrance)
+is_over, copies = threading.Event(), []
+
+def forks():
+    while not is_over.wait(0.0005) and len(copies) < 60:
+        copy = os.fork()
+        if copy == 0:
+            signal.alarm(30)
+            signal.pause()
+        copies.append(copy)
+
+forker = threading.Thread(target=forks)
+signal.alarm(25)
+try:
+    forker.start()
+    while forker.is_alive():
+        one.start(lambda: subprocess.Popen(["true"])).wait()
+    print("no start waited")
+finally:
+    is_over.set()
+    forker.join()
+    for copy in copies:
+        os.kill(copy, signal.SIGKILL)
+        os.waitpid(copy, 0)
+    one.end()
+"""
+
+
+@ALLOWED
+def test_a_copy_of_this_process_that_lives_on_holds_up_no_start():
+    """As worker processes made by `fork` in another thread do: the system's pipes that tell of a start would stay open in them."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() == "no start waited"
+
+
 WITHOUT = """
 import os, subprocess
 from ostinato.sandbox.entrance import Entrance

@@ -52,6 +52,7 @@ class Entrance:
         self._by_use: dict[int, subprocess.Popen[bytes]] = {}
         self.refusal = lacking_right()
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._works = threading.Lock()
         self._descriptors: list[int] = []
         self._spare: list[subprocess.Popen[bytes]] = []
         if self.refusal:
@@ -105,7 +106,9 @@ class Entrance:
 
     def _serve(self) -> None:
         while True:
-            self._jobs.get()()
+            job = self._jobs.get()
+            with self._works:
+                job()
 
     def _make(self, say: int) -> "subprocess.Popen[bytes]":
         outer, token = os.environ.get(RUN_ID_VARIABLE, ""), guard_of(self._owner).token
@@ -202,13 +205,17 @@ class Entrance:
         """What ends all namespaces when it is closed (its other end is each one's input), and the way back."""
         held, ends_all = os.pipe()
         self._descriptors += (held, ends_all)
-        os.register_at_fork(after_in_child=self._let_go)
+        # A copy made in the middle of a start would hold the pipe whose end tells of its success: all would wait for the copy's end.
+        os.register_at_fork(
+            before=self._works.acquire, after_in_parent=self._works.release, after_in_child=self._let_go
+        )
         home = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("mnt", "pid")]
         self._descriptors += home
         return held, home[0], home[1]
 
     def _let_go(self) -> None:
         """In a copy of the process (`fork` without `exec`): the original's end must be seen although the copy lives."""
+        self._works.release()
         while self._descriptors:
             with contextlib.suppress(OSError):
                 os.close(self._descriptors.pop())
