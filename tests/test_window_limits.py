@@ -11,6 +11,7 @@ from ostinato.window_limits import (
     collapse_staging_tokens,
     hard_limit_tokens,
     reserved_output_tokens,
+    warning_tokens,
 )
 
 windows = st.integers(4_000, 2_000_000)
@@ -60,24 +61,26 @@ def test_each_measure_has_its_room_before_the_next_is_needed(window: int, output
     )
     assert 0.5 * window <= auto < window
     assert 0 < staging < commit < auto
+    assert 0 < warning_tokens(model) < auto
     assert auto <= hard_limit_tokens(model)
 
 
 @given(windows, windows, outputs)
 def test_a_larger_window_is_shortened_no_earlier(one: int, other: int, output: int):
     small, large = sorted((one, other))
-    for limit in (auto_compact_tokens, collapse_staging_tokens, collapse_commit_tokens):
+    for limit in (auto_compact_tokens, warning_tokens, collapse_staging_tokens, collapse_commit_tokens):
         assert limit(facts(small, output)) <= limit(facts(large, output))
 
 
 @pytest.mark.parametrize(
-    ("window", "auto"),
+    ("window", "auto", "warning"),
     [
-        (128_000, 95_000),
-        (200_000, 167_000),
-        (1_000_000, 967_000),
-        (4_096, 2_663),
+        (128_000, 95_000, 82_200),
+        (200_000, 167_000, 147_000),
+        (1_000_000, 967_000, 947_000),
+        (4_096, 2_663, 2_254),
     ],
 )
-def test_compaction_of_usual_models(window: int, auto: int):
+def test_compaction_of_usual_models(window: int, auto: int, warning: int):
     assert auto_compact_tokens(facts(window, 32_000)) == auto
+    assert warning_tokens(facts(window, 32_000)) == warning

@@ -270,6 +270,8 @@ class Result(QueryEvent, frozen=True, tag="result"):
     query ran. `errors` is empty on success.
     `joined` is the uuid of the result whose query took this text up while it ran: that one holds all numbers, this one none.
     `ends_conversation`: the text asked the host to leave.
+    `context_left_percent`: what is left until the conversation is summarised by itself, once that is near; None before, and
+    where nothing summarises it or the model's replies told no numbers.
     """
 
     subtype: ResultSubtype
@@ -294,6 +296,7 @@ class Result(QueryEvent, frozen=True, tag="result"):
     status: int | None = None
     joined: str = ""
     ends_conversation: bool = False
+    context_left_percent: int | None = None
 
     @property
     def is_error(self) -> bool:

@@ -31,6 +31,8 @@ MAX_AUTO_MARGIN_TOKENS = 33_000
 """Between the window and the point of compaction: a summary's 20k and 13k for the pass that runs (semantics §24.1)."""
 
 AUTO_MARGIN_SHARE = 0.35
+MAX_WARNING_TOKENS = 20_000
+WARNING_SHARE = 0.1
 COLLAPSE_STAGING_SHARE = 0.8
 COLLAPSE_COMMIT_SHARE = 0.95
 
@@ -39,6 +41,19 @@ def auto_compact_tokens(facts: ModelFacts) -> int:
     """From this size on, the conversation is summarised before the next call."""
     window = facts.context_window
     return window - min(MAX_AUTO_MARGIN_TOKENS, int(AUTO_MARGIN_SHARE * window))
+
+
+def warning_tokens(facts: ModelFacts) -> int:
+    """From this size on, the user is told that compaction is near."""
+    return auto_compact_tokens(facts) - min(MAX_WARNING_TOKENS, int(WARNING_SHARE * facts.context_window))
+
+
+def room_left_percent(facts: ModelFacts, context_tokens: int) -> int | None:
+    """How much of what stands before compaction is left, rounded down; None below the size at which the user is told."""
+    if context_tokens < warning_tokens(facts):
+        return None
+    limit = auto_compact_tokens(facts)
+    return max(0, limit - context_tokens) * 100 // limit
 
 
 def collapse_staging_tokens(facts: ModelFacts) -> int:

@@ -17,6 +17,7 @@ from ostinato.events import (
     Event,
     RequestStart,
     ResponseUsage,
+    Result,
     StreamEvent,
     SystemEvent,
     TextDelta,
@@ -301,3 +302,9 @@ def test_a_cut_text_that_nothing_goes_on_with_is_shown():
 def test_a_text_is_finished_when_its_reply_is():
     assert shown(*text_block("one"), stopped("end_turn")) == "\none\n"
     assert shown(*text_block("one"), stopped("")) == "\none\n"
+
+
+@pytest.mark.parametrize(("left", "is_told"), [(None, False), (12, True), (0, True)])
+def test_the_line_below_an_answer_says_when_a_summary_is_near(left: int | None, is_told: bool):
+    result = Result("success", "s", "u", terminal_reason="completed", turn_count=1, context_left_percent=left)
+    assert (f"{left} %" in shown(result)) is is_told

@@ -247,4 +247,7 @@ class Transcript:
             parts.append(
                 f"${result.total_cost_usd:.4f}" + ("" if result.cost_is_known else " and what is unknown")
             )
-        return ", ".join((*parts, f"{self._monotonic_s() - self._started_s:.1f} s"))
+        parts.append(f"{self._monotonic_s() - self._started_s:.1f} s")
+        if result.context_left_percent is not None:
+            parts.append(f"{result.context_left_percent} % left before the conversation is summarised")
+        return ", ".join(parts)

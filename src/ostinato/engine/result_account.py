@@ -22,6 +22,7 @@ from ostinato.events import (
     Terminal,
 )
 from ostinato.messages import NO_USAGE, Usage
+from ostinato.window_limits import room_left_percent
 
 SUCCESSES: Final = frozenset({"completed", "stop_hook_prevented", "hook_stopped", "tool_deferred"})
 """Terminal reasons that are no error (semantics §3.2)."""
@@ -34,7 +35,7 @@ _SUBTYPES: Final[dict[str, ResultSubtype]] = {
 
 class ResultAccount:
     """Gathers what the result needs. `rest` is what no complete response accounts for (a reply that broke off), once the
-    Terminal came; it is put down to `model`.
+    Terminal came; it is put down to `model`. `is_summarised`: the conversation is, by itself, when it grows too long.
     """
 
     def __init__(self, model: str, facts_of: FactsOf, monotonic_s: Callable[[], float]) -> None:
@@ -49,6 +50,8 @@ class ResultAccount:
         self.rest = NO_USAGE
         self._turn_count = 0
         self._stop_reason: str | None = None
+        self._last_reply: tuple[str, int] | None = None  # its model, and the tokens that it read and wrote
+        self.is_summarised = False
         self._answer = Answer()
 
     def take_all(self, batch: Sequence[Event]) -> None:
@@ -69,6 +72,7 @@ class ResultAccount:
             case ResponseUsage():
                 self._request_ended()
                 self._stop_reason = event.stop_reason or None
+                self._last_reply = (event.model, event.usage.context_tokens)
                 self._spent.add(event.model, event.usage)
             case SideUsage():
                 self.spend_beside(event.model, event.usage)
@@ -101,6 +105,7 @@ class ResultAccount:
             hint=terminal.hint,
             error_kind=terminal.error_kind,
             status=terminal.status,
+            context_left_percent=self._context_left_percent(),
         )
 
     def local_result(self, text: str, session_id: str, uuid: str, *, is_error: bool = False) -> Result:
@@ -119,6 +124,13 @@ class ResultAccount:
             duration_ms=int((self._monotonic_s() - self._started_s) * 1000),
             duration_api_ms=int(self._api_s * 1000),
         )
+
+    def _context_left_percent(self) -> int | None:
+        if self._last_reply is None or not self.is_summarised:
+            return None
+        model, context_tokens = self._last_reply
+        facts = self._facts_of(model)
+        return None if facts is None else room_left_percent(facts, context_tokens)
 
     def _errors(self, terminal: Terminal) -> tuple[str, ...]:
         if terminal.error:

@@ -154,6 +154,7 @@ class Submission:
         deps = replace(parts.deps, journal=self._written, queue=self._talk.queue)
         self._account.model = parts.chosen.facts.id
         run = Run(self._params(parts, target), deps)
+        self._account.is_summarised = parts.setting.config.auto_compact
         self._run = run
         if self._talk.running is not None:
             self._talk.running.run = run
