@@ -14,12 +14,13 @@ from tests.cli.line_scene import (
     Place,
     at_the_prompt,
     conversation,
+    in_a_query,
     stuck,
     turn_for,
 )
 from tests.cli.pseudo_terminal import STOPPED, PseudoTerminal
 
-from ostinato.testing import Reply, call, say
+from ostinato.testing import Reply, StrictServer, call, say
 
 pytestmark = pytest.mark.process
 
@@ -35,6 +36,45 @@ def test_ctrl_c_ends_the_query_and_keeps_the_conversation(desk: Desk):
         terminal.sees("still here")
     assert "one" in prompts_of(server.requests[-1].body)
     server.assert_clean()
+
+
+@pytest.mark.parametrize(
+    "typed", [(CTRL_C * 2,), (CTRL_C, CTRL_C)], ids=["in one read", "one after the other"]
+)
+def test_two_ctrl_c_leave_with_the_partial_answer_and_the_way_back(desk: Desk, typed: tuple[str, ...]):
+    with conversation(desk, stuck()) as (terminal, _):
+        in_a_query(terminal)
+        for keys in typed:
+            terminal.type(keys)
+            terminal.sees("(interrupted)")
+        assert terminal.ended() == 130
+        assert terminal.left_nothing()
+        assert "a long" in terminal.text.split("(interrupted)")[0]
+        assert "go on with `ostinato --resume" in terminal.text
+
+
+def test_two_ctrl_c_leave_a_terminal_that_only_prints_too(desk: Desk):
+    with StrictServer(stuck()) as server:
+        desk.url = server.url
+        with PseudoTerminal(desk, term="dumb") as terminal:
+            terminal.sees(">")
+            terminal.type("one\n")
+            terminal.until(lambda: len(server.requests) == 1)
+            terminal.type(CTRL_C)
+            terminal.sees("(interrupted)")
+            terminal.type(CTRL_C)
+            assert terminal.ended() == 130
+            assert "go on with `ostinato --resume" in terminal.text
+
+
+def test_a_third_ctrl_c_cuts_it_short_and_what_was_streamed_stays_too(desk: Desk):
+    with conversation(desk, stuck()) as (terminal, _):
+        in_a_query(terminal)
+        terminal.type(CTRL_C * 3)
+        assert terminal.ended() == 130
+        assert terminal.left_nothing()
+        assert "a long" in terminal.text.split("(interrupted)")[0]
+        assert "go on with `ostinato --resume" in terminal.text
 
 
 def test_ctrl_c_at_the_empty_prompt_says_how_to_leave_and_twice_leaves(desk: Desk):

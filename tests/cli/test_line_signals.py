@@ -4,18 +4,19 @@ import signal
 
 import pytest
 
-from ostinato.cli.line_signals import LineSignals
+from ostinato.cli.line_signals import AGAIN_S, LineSignals
 from ostinato.submissions import AbortReason
 
 INT, TERM, HUP, TSTP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP
 
 
 class Heard:
-    """What was done because of signals."""
+    """What was done because of signals. `now_s` is what the clock says."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.signals = LineSignals(lambda: self.done.append("suspended"))
+        self.now_s = 1_000.0
+        self.signals = LineSignals(lambda: self.done.append("suspended"), monotonic_s=lambda: self.now_s)
 
     def abort(self, reason: AbortReason) -> None:
         self.done.append(f"aborted: {reason}")
@@ -40,12 +41,36 @@ async def test_the_first_interrupt_of_each_query_ends_only_that_query():
     assert (heard.signals.cause, heard.is_cut) == (None, False)
 
 
-async def test_the_second_interrupt_of_a_query_leaves():
+async def test_the_second_interrupt_of_a_query_lets_it_end_and_leaves_and_the_third_cuts_it_short():
     heard = Heard()
     with heard.signals.in_query(heard.abort):
         heard.signals.take(INT)
         heard.signals.take(INT)
-    assert (heard.signals.exit_code, heard.is_cut) == (130, True)
+        assert (heard.signals.cause, heard.signals.exit_code, heard.is_cut) == ("interrupted", 130, False)
+        assert heard.signals.scope.deadline < float("inf")
+        heard.signals.take(INT)
+    assert (heard.done, heard.signals.exit_code, heard.is_cut) == (["aborted: user"], 130, True)
+
+
+@pytest.mark.parametrize(("later_s", "leaves"), [(0.0, True), (AGAIN_S, True), (AGAIN_S + 0.1, False)])
+async def test_an_interrupt_at_the_prompt_soon_after_the_one_that_ended_the_query_leaves(
+    later_s: float, *, leaves: bool
+):
+    heard = Heard()
+    with heard.signals.in_query(heard.abort):
+        heard.signals.take(INT)
+    heard.now_s += later_s
+    assert heard.signals.leave_if_again() is leaves
+    assert heard.signals.cause == ("interrupted" if leaves else None)
+
+
+async def test_after_a_query_that_nobody_interrupted_an_interrupt_at_the_prompt_is_the_first():
+    heard = Heard()
+    with heard.signals.in_query(heard.abort):
+        heard.signals.take(INT)
+    with heard.signals.in_query(heard.abort):
+        pass
+    assert not heard.signals.leave_if_again()
 
 
 async def test_an_interrupt_while_only_the_prompt_waits_is_for_the_prompt_to_judge():

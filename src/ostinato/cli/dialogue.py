@@ -65,7 +65,9 @@ class Dialogue:
                         is_gone = True
                     self._line.leave()
                 around.cancel_scope.cancel()
-        finally:  # synchronous: it also holds when a second signal cuts all of this short
+        finally:  # synchronous: it also holds when a signal cuts all of this short
+            with contextlib.suppress(OutputClosed):
+                self._line.print_above(self._transcript.broken_off())
             self._keep_unsent()
         return not is_gone
 
@@ -106,7 +108,7 @@ class Dialogue:
             match await self._next():
                 case Gesture.END:
                     return
-                case Gesture.INTERRUPT if was_interrupted:
+                case Gesture.INTERRUPT if self._signals.leave_if_again() or was_interrupted:
                     return
                 case Gesture.INTERRUPT:
                     was_interrupted = True

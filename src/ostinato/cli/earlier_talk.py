@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.cli.folded import folded
-from ostinato.cli.transcript import Transcript
+from ostinato.cli.transcript import INTERRUPTED, Transcript
 from ostinato.engine.slash.conversation_text import said_messages
 from ostinato.engine.slash.own_shell_line import as_typed
 from ostinato.events import AssistantEvent, AttachmentEvent, Event, ToolEnd, UserEvent
@@ -31,7 +31,6 @@ MAX_STEPS: Final = 12
 """Of one exchange: replies and results."""
 
 MAX_TEXT_LINES: Final = 60
-INTERRUPTED: Final = "(interrupted)\n"
 _PROMPT_HEAD, _PROMPT_TAIL = 6, 2
 
 

@@ -96,19 +96,25 @@ async def _converse(
         work.attach(engine, line)
         dialogue = Dialogue(engine, screen, line, transcript=transcript, work=work, signals=signals)
         is_whole = True
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(outbox.run)
-            tasks.start_soon(listing.run)
-            line.print_above(_greeting(engine))
-            is_whole = await dialogue.run(first)
-            tasks.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(outbox.run)
+                tasks.start_soon(listing.run)
+                line.print_above(_greeting(engine))
+                is_whole = await dialogue.run(first)
+                tasks.cancel_scope.cancel()
+        finally:  # synchronous: it also holds when a signal cuts all of this short
+            if is_whole and options.keep_session:
+                _tell_how_to_go_on(engine, outbox, has_kept=dialogue.has_kept)
         if not is_whole:
             return FAILED
-        is_kept = dialogue.has_kept or any(is_worth_keeping(record) for record in engine.history.log())
-        if options.keep_session and is_kept:
-            outbox.flush()
-            talk(f"go on with `ostinato --resume {engine.session_id}`\n")
     return DONE if signals.cause is None else signals.exit_code
+
+
+def _tell_how_to_go_on(engine: QueryEngine, outbox: TerminalOutbox, *, has_kept: bool) -> None:
+    if has_kept or any(is_worth_keeping(record) for record in engine.history.log()):
+        outbox.flush()
+        talk(f"go on with `ostinato --resume {engine.session_id}`\n")
 
 
 def _prompt_line(

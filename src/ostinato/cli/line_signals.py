@@ -1,8 +1,9 @@
-"""What signals mean to a conversation: Ctrl-C ends the query and keeps the conversation, a second one leaves; SIGTERM and
-SIGHUP leave in good order; Ctrl-Z stops with the terminal as it was.
+"""What signals mean to a conversation: Ctrl-C ends the query and keeps the conversation, a second one soon after leaves; that,
+SIGTERM and SIGHUP leave in good order; Ctrl-Z stops with the terminal as it was.
 """
 
 import signal
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
@@ -15,18 +16,24 @@ from ostinato.submissions import AbortReason
 
 HEARD: Final = (*ENDING, signal.SIGTSTP)
 
+AGAIN_S: Final = 2.0
+"""So long after a Ctrl-C that ended a query the next one belongs to it, and leaves."""
+
 
 class LineSignals:
     """Implements `Hearer`. While nothing is declared (opening, closing) a signal ends everything."""
 
-    def __init__(self, suspend: Callable[[], None]) -> None:
+    def __init__(
+        self, suspend: Callable[[], None], *, monotonic_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self.scope = anyio.CancelScope()
         self._cause: Cause | None = None
         self._suspend = suspend
         self._leave_prompt: Callable[[], None] | None = None
         self._interrupt_prompt: Callable[[], None] | None = None
         self._abort: Callable[[AbortReason], None] | None = None
-        self._is_interrupted = False
+        self._monotonic_s = monotonic_s
+        self._interrupted_s: float | None = None
 
     def stop_with(self, suspend: Callable[[], None]) -> None:
         """From now on this is what a stop signal does."""
@@ -54,11 +61,18 @@ class LineSignals:
     @contextmanager
     def in_query(self, abort: Callable[[AbortReason], None]) -> Generator[None, None, None]:
         """For the length of a query."""
-        self._abort, self._is_interrupted = abort, False
+        self._abort, self._interrupted_s = abort, None
         try:
             yield
         finally:
             self._abort = None
+
+    def leave_if_again(self) -> bool:
+        """Ctrl-C came at the empty prompt: whether it belongs to the one that ended the last query, and so leaves."""
+        is_again = self._interrupted_s is not None and self._monotonic_s() - self._interrupted_s <= AGAIN_S
+        if is_again:
+            self._cause = self._cause or "interrupted"
+        return is_again
 
     def take(self, number: int) -> None:
         """A signal came."""
@@ -71,9 +85,12 @@ class LineSignals:
                 self._terminate()
 
     def _interrupt(self) -> None:
-        if self._abort is not None and not self._is_interrupted:
-            self._is_interrupted = True
+        if self._abort is not None and self._interrupted_s is None:
+            self._interrupted_s = self._monotonic_s()
             self._abort("user")
+        elif self._abort is not None and self._cause is None:  # the query is on its way to its end
+            self._cause = "interrupted"
+            self.scope.deadline = anyio.current_time() + PATIENCE_S
         elif self._interrupt_prompt is not None:
             self._interrupt_prompt()
         else:

@@ -47,6 +47,8 @@ _PROMPT_TAIL: Final = 10
 _CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "pause_turn"})
 """A reply that stopped so may be gone on with, in the middle of a line or a block of code."""
 
+INTERRUPTED: Final = "(interrupted)\n"
+
 _INTERRUPTED: Final = frozenset({"aborted_streaming", "aborted_tools"})
 
 _Kind = Literal["", "text", "tools", "note"]
@@ -104,6 +106,11 @@ class Transcript:
             case _:
                 return self._between(event)
         return ""
+
+    def broken_off(self) -> str:
+        """What was unfinished, as it stays when nothing more will come; empty where nothing was."""
+        shown = self._ended()
+        return shown + self._lines("note", self._paint(DIM, INTERRUPTED)) if shown else ""
 
     def live_lines(self, columns: int, max_lines: int) -> list[str]:
         """The unfinished block, as much of its end as fits, and the tools that run."""
@@ -229,12 +236,16 @@ class Transcript:
         self._kind = kind
         return f"\n{text}" if is_apart else text
 
-    def _terminal(self, terminal: Terminal) -> str:
+    def _ended(self) -> str:
+        """The rest of the text, and the tools that nothing more is heard of."""
         shown = self._text_ends()
         rest = self._tools.rest_lines()
-        shown += self._lines("tools", rest) if rest else ""
+        return shown + (self._lines("tools", rest) if rest else "")
+
+    def _terminal(self, terminal: Terminal) -> str:
+        shown = self._ended()
         if terminal.reason in _INTERRUPTED and not terminal.error:
-            return shown + self._lines("note", self._paint(DIM, "(interrupted)\n"))
+            return shown + self._lines("note", self._paint(DIM, INTERRUPTED))
         # Denied calls stand among the tools already.
         ending = ending_text(replace(terminal, denials=()), self._answer, "")
         return shown + (self._lines("note", ending) if ending else "")
