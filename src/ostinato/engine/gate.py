@@ -6,7 +6,7 @@ What decides is loaded with the first call, while the reply still streams, so th
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import msgspec
@@ -26,6 +26,9 @@ from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
 from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace
+
+ANSWERED: Final = "your answer"
+"""The source of a rule that a person's answer made."""
 
 DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you would need."
 PATH_INPUTS = ("file_path", "notebook_path", "path")
@@ -200,7 +203,7 @@ class Gate:
         unasked = [rule for rule in answer.remember if rule not in asked.suggestions]
         if unasked:
             raise ValueError(f"`can_use_tool` may only remember suggested rules, not {unasked[0]!r}")
-        self.add_rules(answer.remember, source="your answer")
+        self.add_rules(answer.remember, source=ANSWERED)
         if self._keeper is not None and answer.remember_for == "project":
             problem = await to_thread.run_sync(self._keeper.save, answer.remember)
             if problem:

@@ -11,6 +11,8 @@ from tests.engine.slash.scene import Stage, write
 from ostinato.attachments.instruction_files import InstructionFile, InstructionProblem, LoadedInstructions
 from ostinato.config.load import effective, load_settings
 from ostinato.config.places import Places
+from ostinato.config.waiting import waiting
+from ostinato.engine.gate import ANSWERED
 from ostinato.engine.slash.conversation_text import CUT_OFF
 from ostinato.engine.slash.reply import Leave, OpenSession, StartAnew
 from ostinato.engine.slash.scene import SettingsInForce
@@ -201,6 +203,44 @@ async def test_status_tells_whether_the_project_is_trusted(stage: Stage):
     assert "not trusted" in (await stage.reply("/status")).text
     stage.trust_the_project()
     assert "not trusted" not in (await stage.reply("/status")).text
+
+
+async def test_rules_that_answers_made_stand_in_status_and_config_with_their_file_and_as_permissions_has_them(
+    stage: Stage,
+):
+    file = write(
+        stage.project / ".ostinato" / "settings.local.json",
+        '{"permissions": {"allow": ["Bash(git commit:*)"]}}',
+    )
+    rules = (
+        parse_rule("Bash(git commit:*)", "allow", ANSWERED),
+        parse_rule("Bash(git push:*)", "allow", ANSWERED),
+    )
+    stage.policy = Policy("default", rules)
+    stage.changes = {"trust": None}
+    status, config = (await stage.reply("/status")).text, (await stage.reply("/config")).text
+    assert ".ostinato/settings.local.json" in status
+    assert "no settings files" not in status
+    assert "brings nothing" not in status
+    kept, held = config.splitlines()
+    assert "Bash(git commit:*)" in kept
+    assert str(file) in kept
+    assert "Bash(git push:*)" in held
+    assert "this conversation" in held
+
+
+async def test_status_names_the_kinds_of_what_waits_for_trust_as_trust_show_does(stage: Stage):
+    write(stage.project / ".ostinato" / "settings.json", '{"model": "opus", "env": {"A": "b"}}')
+    stage.project_command("x", "text")
+    loaded = load_settings(Places(stage.project, stage.home / ".ostinato", None, ()))
+    in_force = effective(loaded, is_trusted=False)
+    stage.changes = {"settings": SettingsInForce(in_force)}
+    text = (await stage.reply("/status")).text
+    trust = stage.scene().trust
+    assert trust is not None
+    kinds = [part.kind for part in waiting(in_force.withheld, trust.things)]
+    assert kinds == ["environment variables", "models and addresses", "commands, skills and agents"]
+    assert ", ".join(kinds) in text
 
 
 async def test_config_shows_each_setting_with_its_origin_hides_secrets_and_names_what_was_left_out(
