@@ -139,7 +139,10 @@ def _rule_for(path: Path, tool: str, paths: CallPaths) -> Rule | None:
 
 def _rules_for_redirections(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
     found: list[Rule] = []
+    shows_all = _command_rule(effect.command, allowance, is_exact=True) is not None
     for path in effect.redirected:
+        if shows_all and path in effect.optioned:
+            continue
         is_written = path in effect.writes
         if not is_written and allowance.paths.may_be_read(path):
             continue

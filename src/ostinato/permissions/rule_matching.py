@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ostinato.permissions.rules import CONTENT_PARAMETERS, EDIT_TOOLS, READ_TOOLS, Rule
+from ostinato.permissions.running_options import unshown_words
 from ostinato.permissions.shell_command import SimpleCommand
 from ostinato.permissions.wildcard import path_matches, path_may_match, text_matches
 from ostinato.permissions.wrappers import program_name
@@ -249,9 +250,12 @@ def _has_hidden_payload(spec: str, command: SimpleCommand) -> bool:
     """Whether a wildcard, not the rule's own words, would cover an option that carries a program's text."""
     if "*" not in spec:
         return False
+    spelt = spec.split("*")[0].removesuffix(":").split()
+    if any(word is None or word not in spelt for word in unshown_words(command)):
+        return True
     program = program_name(command.argv[0] or "")
     options = PAYLOADS.get(program) or PAYLOADS.get(re.sub(r"[0-9.]+$", "", program), frozenset[str]())
-    shown = frozenset(spec.split("*")[0].removesuffix(":").split())
+    shown = frozenset(spelt)
     leading = _leading_options(command.argv) if options else ()
     return any(_is_payload(word, options) and word not in shown for word in leading)
 

@@ -16,6 +16,7 @@ from ostinato.permissions.option_grammar import form, parse_command
 from ostinato.permissions.read_only import HARMLESS_TARGETS, is_descriptor_copy, paths_read_by
 from ostinato.permissions.shell_command import Redirect, SimpleCommand, Unprovable
 from ostinato.permissions.wrappers import commands_run_by, program_name, unsafe_assignment
+from ostinato.permissions.writing_options import written_by_options
 
 MAX_FOLDERS = 8
 LOOP = re.compile(r"\b(?:for|while|until)\b")
@@ -36,7 +37,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     """What one simple command touches. `chain` is the command and what it runs through wrappers.
 
     `reads` and `writes` are paths as written, made absolute in every possible folder; `redirected` are those of them
-    that come from redirections. `mentions` are all its words
+    that come from redirections and from options that write; `optioned` come from options alone. `mentions` are all its words
     read as paths: for a program that is not known, any of them may be written. `is_known` says that `reads` and
     `writes` are complete; `is_read_only` that nothing but its redirections writes. `problem` says why the files
     cannot be told, "" if they can; `doubt` why a command is not known to only read that otherwise would be.
@@ -49,6 +50,7 @@ class CommandEffects(msgspec.Struct, frozen=True):
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     redirected: tuple[Path, ...] = ()
+    optioned: tuple[Path, ...] = ()
     mentions: tuple[Path, ...] = ()
     is_known: bool = False
     is_read_only: bool = False
@@ -162,7 +164,12 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
         reads = folders.paths(tuple(word for word in (*looked_at, *read) if word != "-"))
         return replace(shared, reads=reads, is_known=True, is_read_only=True)
     moves = _moved_by(chain)
-    writes = folders.paths((*written, *moves.touched))
+    by_options = written_by_options(chain)
+    targets = tuple(word for word in by_options if word is not None and word not in HARMLESS_TARGETS)
+    optioned = tuple(path for path in folders.paths(targets) if path not in shared.redirected)
+    writes = (*folders.paths((*written, *moves.touched)), *optioned)
+    if None in by_options:
+        problem = problem or "the file that an option writes is not static"
     # What is copied or moved is read: under its new name no rule would know it.
     sources = shared.trees if moves.is_known else ()
     reads = tuple(dict.fromkeys((*shared.reads, *sources)))
@@ -170,6 +177,10 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
         shared,
         reads=reads,
         writes=writes,
+        redirected=(*shared.redirected, *optioned),
+        optioned=optioned,
+        writes_unknown=shared.writes_unknown or None in by_options,
+        problem=problem,
         is_known=moves.is_known or not command.argv,
         is_read_only=not command.argv,
         placed=folders.paths(moves.placed),

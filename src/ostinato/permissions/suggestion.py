@@ -11,6 +11,7 @@ from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.name_set import names
 from ostinato.permissions.rule_matching import PAYLOADS, PLAIN_WORD, command_text
 from ostinato.permissions.rules import EDIT_TOOLS, READ_TOOLS
+from ostinato.permissions.running_options import unshown_words
 from ostinato.permissions.shell_command import Unprovable
 from ostinato.permissions.shell_effects import CommandEffects
 from ostinato.permissions.wrappers import FORMS, TRANSPARENT
@@ -77,7 +78,7 @@ def _for_command(effect: CommandEffects, paths: CallPaths) -> str | None:
     touched = (*effect.writes, *effect.mentions)
     if (
         effect.problem
-        or effect.redirected
+        or not set(effect.redirected) <= set(effect.optioned)
         or effect.changes_git_settings
         or paths.protection(touched) is not None
     ):
@@ -91,7 +92,8 @@ def _for_command(effect: CommandEffects, paths: CallPaths) -> str | None:
     if program in PAYLOADS and program != "git" and not _names_a_script(argv):
         return None  # it would run whatever is piped into it
     prefix = _subcommand_prefix(argv)
-    if prefix is not None:
+    is_wider = bool(effect.optioned or unshown_words(effect.chain[-1]))
+    if prefix is not None and not is_wider:
         return f"Bash({prefix}:*)"
     text = command_text(effect.chain[-1])
     is_exact = None not in argv and "*" not in text and "\n" not in text

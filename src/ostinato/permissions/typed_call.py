@@ -34,7 +34,7 @@ MAIN_PARAMETERS: Final[Mapping[str, str]] = {
 def typed_call(
     tool_name: str, text: str, *, cwd: Path, roots: tuple[Path, ...], home: Path | None
 ) -> CallFacts:
-    """The facts of the call `tool_name` with `text`, which is its main parameter or, in braces, its input as JSON.
+    """The facts of the call `tool_name` with `text`, which is its main parameter or, in braces, its input as JSON (of Bash, if it names a `command`).
 
     Looks at the file system to see where paths lead. Raises UsageError for an input that is none.
     """
@@ -58,7 +58,9 @@ def typed_call(
 
 def _input_of(tool_name: str, text: str) -> Mapping[str, Any]:
     parameter = MAIN_PARAMETERS.get(tool_name)
-    if tool_name != "Bash" and text.lstrip().startswith("{"):
+    if tool_name == "Bash":
+        return _as_an_input(text) or {"command": text}
+    if text.lstrip().startswith("{"):
         return _read_json(tool_name, text)
     if parameter is not None:
         return {parameter: text}
@@ -68,6 +70,18 @@ def _input_of(tool_name: str, text: str) -> Mapping[str, Any]:
         f"it is not known what `{text}` means to `{tool_name}`",
         hint='give its input as JSON: `{"name": "value"}`',
     )
+
+
+def _as_an_input(text: str) -> Mapping[str, Any] | None:
+    """The input that the text is as JSON, if that names a command; `{ ls; }` and `{a,b}` are commands themselves."""
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    given = cast("dict[str, Any]", found)
+    return given if isinstance(given.get("command"), str) else None
 
 
 def _read_json(tool_name: str, text: str) -> Mapping[str, Any]:
