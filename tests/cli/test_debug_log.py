@@ -113,8 +113,8 @@ def test_a_log_that_cannot_be_is_a_usage_error(file: str, tmp_path: Path):
 
 @pytest.mark.process
 def test_an_error_leaves_its_trace_in_the_log_and_two_lines_for_people(tmp_path: Path):
-    desk = Desk(tmp_path)
-    ended = desk.run("-p", "hi", "--model", "nonesuch", f"--debug={tmp_path / 'log'}")
+    desk = Desk(tmp_path, extra={"OSTINATO_MODEL": "nonesuch"})
+    ended = desk.run("-p", "hi", f"--debug={tmp_path / 'log'}")
     assert ended.code == 1
     assert "Traceback" not in ended.err
     assert "Traceback" in (tmp_path / "log").read_text()
