@@ -151,11 +151,11 @@ def test_any_text_gives_one_of_two_answers(text: str) -> None:
 
 
 def _seconds(text: str) -> float:
-    """CPU seconds of the best of three readings, so that a busy machine does not fail the promise."""
+    """CPU seconds of the best of three readings, none of them remembered, so that a busy machine does not fail the promise."""
     best = 1.0
     for _ in range(3):
         start = time.thread_time()
-        read_command(text)
+        read_command.__wrapped__(text)
         best = min(best, time.thread_time() - start)
         if best < 0.05:
             break
