@@ -196,3 +196,12 @@ def test_other_tools_have_one_part_without_words():
 
 def test_a_redirection_without_a_program_is_asked_about_by_its_path():
     assert "/etc/x" in of("> /etc/x").reason.text
+
+
+def test_a_typed_bash_call_takes_its_input_as_other_tools_do_and_braces_of_the_shell_stay_a_command():
+    call = typed_call("Bash", '{"command": "rm x", "timeout": 5}', cwd=ROOT, roots=(ROOT,), home=HOME)
+    assert call.input == {"command": "rm x", "timeout": 5}
+    assert call.shell == bash("rm x").shell
+    for text in ("{ ls; }", "{a,b}", '{"ls"}', '{"a": 1}', '{"command": 5}', "[1]"):
+        call = typed_call("Bash", text, cwd=ROOT, roots=(ROOT,), home=HOME)
+        assert call.input == {"command": text}

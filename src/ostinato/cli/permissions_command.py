@@ -59,7 +59,7 @@ def permissions() -> None:
 def explain_command(*, what: str, tool: str, is_json: bool, **given: Any) -> int:
     """Say how the call WHAT is read, which rule decides about each part of it, and what would allow it. Nothing runs.
 
-    WHAT is a shell command; with --tool a path, an address, or the tool's input as a JSON object. Rules are those of the
+    WHAT is a shell command; with --tool a path or an address; or the tool's input as a JSON object. Rules are those of the
     settings and of the flags, as a conversation in this folder would have them.
     """
     options = options_from(Flags(**given))
