@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -91,6 +91,10 @@ class Thinking(msgspec.Struct, frozen=True):
 NO_THINKING = Thinking()
 
 
+MAX_SEARCHES: Final = 5
+"""Of the web, by the provider, for one request: each costs a cent, and room for all of them is reserved before it is sent."""
+
+
 class ModelRequest(msgspec.Struct, frozen=True):
     """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out.
 
@@ -111,6 +115,11 @@ class ModelRequest(msgspec.Struct, frozen=True):
     wants_stream: bool = True
     continues_reply: bool = False
     searches_web: bool = False
+
+    @property
+    def max_searches(self) -> int:
+        """How often the provider may search while it answers."""
+        return MAX_SEARCHES if self.searches_web else 0
 
 
 class Prices(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from ostinato.engine.costs import cost_usd, prices_of
 from ostinato.errors import UsageError
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS, BudgetLimits, BudgetSpent, Reservation
 from ostinato.messages import NO_USAGE, Usage
-from ostinato.ports import ModelFacts, Prices
+from ostinato.ports import MAX_SEARCHES, ModelFacts, Prices
 from ostinato.providers.catalogue import facts_of
 from ostinato.testing import SCRIPTED_FACTS, FakeClock
 
@@ -28,9 +28,14 @@ def budget(**limits: float) -> TreeBudget:
 
 
 def reserved(
-    of: TreeBudget, *, input_tokens: int = 0, output: int = 8_000, model: ModelFacts = PRICED
+    of: TreeBudget,
+    *,
+    input_tokens: int = 0,
+    output: int = 8_000,
+    model: ModelFacts = PRICED,
+    searches: int = 0,
 ) -> Reservation | BudgetSpent:
-    return of.reserve(model, lambda: input_tokens, output)
+    return of.reserve(model, lambda: input_tokens, output, searches=searches)
 
 
 def used(of: TreeBudget, usage: Usage, *, model: ModelFacts = PRICED) -> None:
@@ -96,6 +101,17 @@ def test_the_output_is_shortened_to_what_is_left():
     # all of the input at the dearest price, that of writing it to the cache, leaves $0.75
     assert output_of(reserved(budget(usd=1), input_tokens=100_000, output=128_000)) == 75_000
     assert output_of(reserved(budget(tokens=50_000), input_tokens=40_000, output=128_000)) == 10_000
+
+
+def test_searches_that_the_provider_may_make_are_paid_for_like_tokens():
+    limited = budget(usd=0.15)
+    assert output_of(reserved(limited, searches=MAX_SEARCHES, output=128_000)) == pytest.approx(10_000, abs=1)
+    dear = budget(usd=0.03)
+    refused = reserved(dear, searches=MAX_SEARCHES, output=100)
+    assert limit_of(refused) == "usd"
+    assert isinstance(refused, BudgetSpent)
+    assert "5 searches" in refused.message
+    assert output_of(reserved(dear, output=100)) == 100
 
 
 def test_below_a_useful_output_the_call_is_not_made():
@@ -240,18 +256,18 @@ sizes = st.integers(0, 30_000)
 
 @given(
     limit=st.integers(1, 100_000),
-    calls=st.lists(st.tuples(sizes, sizes, st.booleans()), max_size=20),
+    calls=st.lists(st.tuples(sizes, sizes, st.integers(0, MAX_SEARCHES), st.booleans()), max_size=20),
 )
 def test_calls_that_stay_within_their_reservation_never_exceed_the_limits(
-    limit: int, calls: list[tuple[int, int, bool]]
+    limit: int, calls: list[tuple[int, int, int, bool]]
 ):
     limited = budget(tokens=limit, usd=limit * 5 / MILLION)
     running: list[tuple[Reservation, Usage]] = []
-    for input_tokens, output, waits in calls:
-        room = reserved(limited, input_tokens=input_tokens, output=max(1, output))
+    for input_tokens, output, searches, waits in calls:
+        room = reserved(limited, input_tokens=input_tokens, output=max(1, output), searches=searches)
         if isinstance(room, Reservation):
             assert 0 < room.max_output_tokens <= max(1, output)
-            running.append((room, Usage(0, room.max_output_tokens, 0, input_tokens)))
+            running.append((room, Usage(0, room.max_output_tokens, 0, input_tokens, web_searches=searches)))
         while running and not waits:
             done, usage = running.pop()
             limited.settle(done, PRICED, usage)

@@ -30,6 +30,7 @@ from ostinato.testing import (
     kinds,
     say,
     stream_cut,
+    terminal,
     transitions,
     waits_at,
 )
@@ -68,6 +69,18 @@ async def test_a_loop_without_end_is_ended_by_the_budget_before_it_is_exceeded(
     asked = [event for event in events if isinstance(event, RequestStart)]
     assert len(asked) == len(scene.model.requests)  # the call that was not made was not announced
     is_sound(scene.view)
+
+
+@pytest.mark.parametrize("searches_web", [False, True])
+async def test_a_call_whose_searches_might_exceed_the_limit_is_not_sent(searches_web: bool):
+    model = ScriptedModel(Reply(say("found")), facts=replace(PRICED, searches_web=True))
+    scene = Scene(model, max_output_tokens=100)
+    limited(scene, usd=0.03)
+    params = scene.params()
+    params = replace(params, settings=replace(params.settings, searches_web=searches_web))
+    events = [event async for event in query(params, scene.deps())]
+    assert len(model.requests) == (0 if searches_web else 1)
+    assert terminal(events).reason == ("budget_exhausted" if searches_web else "completed")
 
 
 async def test_a_query_that_cannot_afford_its_first_call_sends_nothing():

@@ -12,9 +12,9 @@ from tests.providers.requests import READ, decode, facts, request
 from ostinato.engine.costs import cost_usd
 from ostinato.events import AnyModelEvent, BlockStop, MessageStop
 from ostinato.messages import AssistantBlock, ProviderState, ServerBlock, Text, Thinking, Usage
-from ostinato.ports import Prices, RequestMessage
+from ostinato.ports import MAX_SEARCHES, Prices, RequestMessage
 from ostinato.providers.anthropic import AnthropicReply
-from ostinato.providers.anthropic_wire import MAX_SEARCHES, AnthropicBodies
+from ostinato.providers.anthropic_wire import AnthropicBodies
 from ostinato.providers.calls import CallIds
 from ostinato.providers.openai_responses import OpenAIResponsesReply
 from ostinato.providers.openai_responses_wire import ResponsesBodies
@@ -191,6 +191,13 @@ def test_the_tool_is_declared_only_where_it_is_wanted(searches_web: bool, tools:
         assert len(told) == len(tools) + searches_web
         assert (declared in told) == searches_web
     assert "web_search" not in OpenAIBodies(facts("openai")).body(sent).decode()
+
+
+@pytest.mark.parametrize("searches_web", [False, True])
+def test_how_often_it_may_search_is_limited_on_every_wire_that_does(searches_web: bool):
+    """Each search costs money that was reserved before."""
+    body = json.loads(ResponsesBodies(facts("openai")).body(request(searches_web=searches_web)))
+    assert body.get("max_tool_calls") == (MAX_SEARCHES if searches_web else None)
 
 
 @pytest.mark.parametrize("broken", [rb"a\ud83db", b"a\xffb"], ids=["half a character", "no text"])

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from ostinato.engine.costs import FREE, cost_usd, prices_of
+from ostinato.engine.costs import FREE, SEARCH_USD, cost_usd, prices_of
 from ostinato.errors import UsageError
 from ostinato.loop.budget import MIN_OUTPUT_TOKENS, BudgetLimits, BudgetSpent, Limit, Reservation
 from ostinato.messages import Usage
@@ -77,7 +77,7 @@ class TreeBudget:
     # -------------------------------------------------------------------------------------------- calls
 
     def reserve(
-        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int
+        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int, *, searches: int = 0
     ) -> Reservation | BudgetSpent:
         remaining_s = self.remaining_s
         if remaining_s is not None and remaining_s <= 0:
@@ -91,13 +91,15 @@ class TreeBudget:
         wanted = max_output_tokens
         fits: dict[Limit, int | None] = {
             "tokens": self._fitting_in_tokens(needed),
-            "usd": self._fitting_in_usd(needed, prices or FREE),
+            "usd": self._fitting_in_usd(needed, searches, prices or FREE),
         }
         for limit, fitting in fits.items():
             if fitting is not None and fitting < min(max_output_tokens, MIN_OUTPUT_TOKENS):
-                return self._spent(limit)
+                return self._spent(limit, searches)
             wanted = wanted if fitting is None else min(wanted, fitting)
-        return self._hold(_Held(needed + wanted, _worst_usd(needed, wanted, prices or FREE)), wanted)
+        return self._hold(
+            _Held(needed + wanted, _worst_usd(needed, wanted, searches, prices or FREE)), wanted
+        )
 
     def settle(self, reservation: Reservation, model: ModelFacts, usage: Usage) -> None:
         if self._held.pop(reservation.number, None) is None:
@@ -119,11 +121,11 @@ class TreeBudget:
         held = sum(held.tokens for held in self._held.values())
         return self.limits.max_total_tokens - self.spent_tokens - held - input_tokens
 
-    def _fitting_in_usd(self, input_tokens: int, prices: Prices) -> int | None:
-        if self.limits.max_usd is None or prices == FREE:
+    def _fitting_in_usd(self, input_tokens: int, searches: int, prices: Prices) -> int | None:
+        if self.limits.max_usd is None or (prices == FREE and not searches):
             return None
         held = sum(held.usd for held in self._held.values())
-        left = self.limits.max_usd - self.spent_usd - held - _worst_usd(input_tokens, 0, prices)
+        left = self.limits.max_usd - self.spent_usd - held - _worst_usd(input_tokens, 0, searches, prices)
         if prices.output <= 0:
             return None if left >= 0 else 0
         room = left * _TOKENS_A_PRICE / prices.output
@@ -175,10 +177,14 @@ class TreeBudget:
             used["time"] = self.spent_s / limits.timeout_s
         return used
 
-    def _spent(self, limit: Limit) -> BudgetSpent:
+    def _spent(self, limit: Limit, searches: int = 0) -> BudgetSpent:
         if limit == "time":
             return BudgetSpent(limit, f"the time is over: {self._account(limit)}", _HINTS[limit])
         message = f"the budget leaves no room for another model call: {self._account(limit)}"
+        if limit == "usd" and searches:
+            message += (
+                f", and the {searches} searches that it may make cost up to ${searches * SEARCH_USD:.2f}"
+            )
         return BudgetSpent(limit, message, _HINTS[limit])
 
     def _account(self, limit: Limit) -> str:
@@ -195,7 +201,10 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.3g}"
 
 
-def _worst_usd(input_tokens: int, output_tokens: int, prices: Prices) -> float:
-    """What a call costs at most: no token of its input was cached before, and all of it is put into the cache."""
+def _worst_usd(input_tokens: int, output_tokens: int, searches: int, prices: Prices) -> float:
+    """What a call costs at most: no token of its input was cached before, all of it is put into the cache, and the provider
+    searches as often as it may.
+    """
     dearest = max(prices.input, prices.cache_write or 0, prices.cache_read or 0)
-    return (input_tokens * dearest + output_tokens * prices.output) / _TOKENS_A_PRICE
+    tokens_usd = (input_tokens * dearest + output_tokens * prices.output) / _TOKENS_A_PRICE
+    return tokens_usd + searches * SEARCH_USD

@@ -227,7 +227,9 @@ class Attempts:
         """Why the budget does not allow the call any more; then nobody waits for it."""
         estimate = partial(self._requests.estimate, request, self.state.messages)
         model = self.state.tool_use_context.model
-        room = room_left(self._deps.budget, model, estimate, request.max_output_tokens)
+        room = room_left(
+            self._deps.budget, model, estimate, request.max_output_tokens, searches=request.max_searches
+        )
         return room if isinstance(room, BudgetSpent) else None
 
     async def _not_again(self, error: ModelError, spent: BudgetSpent) -> Unaffordable:
@@ -283,7 +285,7 @@ class Attempts:
         reply.previous_id = state.messages.open_response_id
         estimate = partial(self._requests.estimate, request, state.messages)
         request = fitting(request, estimate(), self._deps.fallbacks.windows.believed(model).context_window)
-        room = budget.reserve(model, estimate, request.max_output_tokens)
+        room = budget.reserve(model, estimate, request.max_output_tokens, searches=request.max_searches)
         if isinstance(room, BudgetSpent):
             return Unaffordable(room)
         if room.max_output_tokens < request.max_output_tokens:

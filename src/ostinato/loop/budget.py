@@ -47,10 +47,11 @@ class Budget(Protocol):
     """All of it is synchronous: what is said of an aborted call is said before anything else happens."""
 
     def reserve(
-        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int
+        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int, *, searches: int = 0
     ) -> Reservation | BudgetSpent:
-        """Room for a call in the worst case: all of its input at the dearest price, all of its output used. The output is
-        made smaller to fit. `input_tokens` is asked only where a limit needs it.
+        """Room for a call in the worst case: all of its input at the dearest price, all of its output used, each of the
+        `searches` that the provider may make made. The output is made smaller to fit. `input_tokens` is asked only where a
+        limit needs it.
         """
         ...
 
@@ -81,10 +82,15 @@ class Budget(Protocol):
 
 
 def room_left(
-    budget: Budget, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int
+    budget: Budget,
+    model: ModelFacts,
+    input_tokens: Callable[[], int],
+    max_output_tokens: int,
+    *,
+    searches: int = 0,
 ) -> int | BudgetSpent:
     """How many of these output tokens a call could ask for now, or why it would not be made. Nothing stays reserved."""
-    room = budget.reserve(model, input_tokens, max_output_tokens)
+    room = budget.reserve(model, input_tokens, max_output_tokens, searches=searches)
     if isinstance(room, BudgetSpent):
         return room
     budget.settle(room, model, NO_USAGE)
@@ -97,9 +103,9 @@ class NoBudget:
     remaining_s: float | None = None
 
     def reserve(
-        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int
+        self, model: ModelFacts, input_tokens: Callable[[], int], max_output_tokens: int, *, searches: int = 0
     ) -> Reservation | BudgetSpent:
-        del model, input_tokens
+        del model, input_tokens, searches
         return Reservation(0, max_output_tokens)
 
     def settle(self, reservation: Reservation, model: ModelFacts, usage: Usage) -> None:

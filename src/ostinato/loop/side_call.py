@@ -132,7 +132,9 @@ class SideCall:
 
     async def _once(self, request: ModelRequest, input_tokens: Callable[[], int]) -> SideEnd:
         budget, reply = self._deps.budget, Reply(self._model.id)
-        room = budget.reserve(self._model, input_tokens, request.max_output_tokens)
+        room = budget.reserve(
+            self._model, input_tokens, request.max_output_tokens, searches=request.max_searches
+        )
         if isinstance(room, BudgetSpent):
             return room
         request = replace(request, max_output_tokens=room.max_output_tokens)

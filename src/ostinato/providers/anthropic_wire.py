@@ -23,7 +23,7 @@ from ostinato.messages import (
     ToolUse,
     UserBlock,
 )
-from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
+from ostinato.ports import MAX_SEARCHES, ModelFacts, ModelRequest, RequestMessage, ToolSchema
 from ostinato.providers.encoded import EncodedBytes
 from ostinato.providers.given_up import GivenUp
 from ostinato.providers.lenient_json import encode
@@ -34,9 +34,6 @@ BLOCKS_BETWEEN_MARKS = 15
 """The service looks about 20 blocks back from a mark for what it has cached; 15 leaves room."""
 
 MIN_THINKING_TOKENS = 1024
-
-MAX_SEARCHES = 5
-"""Of one request: each costs a cent, and a limit in dollars is looked at between requests."""
 
 SEARCH_TOOL = b'{"type":"web_search_20250305","name":"web_search","max_uses":%d}' % MAX_SEARCHES
 

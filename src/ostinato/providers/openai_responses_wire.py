@@ -41,6 +41,7 @@ OPTIONAL = frozenset({
     "include",
     "parallel_tool_calls",
     "prompt_cache_key",
+    "max_tool_calls",
 })
 """Parameters that a request can do without. `store` is none of them: left out, the service would keep what was said."""
 
@@ -248,6 +249,8 @@ class ResponsesBodies:
             yield "include", b'["reasoning.encrypted_content"]'
         if has_tools:
             yield "parallel_tool_calls", b"true"
+        if request.searches_web:  # of all that the service does itself; calls of ours are not counted
+            yield "max_tool_calls", b"%d" % request.max_searches
         yield "prompt_cache_key", b'"%s"' % cache_key
 
     def _encode_message(self, message: RequestMessage) -> bytes:
