@@ -23,14 +23,21 @@ def _not_at_once(view: Sequence[Message]) -> Sequence[Message] | None:
     return None
 
 
+def _nothing_instead(reason: str) -> Sequence[Message]:
+    del reason
+    return ()
+
+
 class NamedCollector(msgspec.Struct, frozen=True):
     """A collector, and what the log calls it. It must let itself be cancelled at once. `at_once` gives all there is to find where
-    that needs no waiting, None where `collect` must be asked.
+    that needs no waiting, None where `collect` must be asked. `missed` gives what is said instead of what a failed or late one would
+    have found, from the reason in a few words.
     """
 
     name: str
     collect: CollectAttachments
     at_once: Callable[[Sequence[Message]], Sequence[Message] | None] = _not_at_once
+    missed: Callable[[str], Sequence[Message]] = _nothing_instead
 
 
 class CollectTogether:
@@ -82,11 +89,12 @@ class CollectTogether:
             for place, collector in waiting.items():
                 tasks.start_soon(run, place, collector)
             tasks.start_soon(stop_when_late)
-        late = [collector.name for place, collector in waiting.items() if place not in found]
+        late = {place: collector for place, collector in waiting.items() if place not in found}
         if late:
-            _log().warning(
-                "not collected within %s s, so left out this time: %s", self._deadline_s, ", ".join(late)
-            )
+            names = ", ".join(collector.name for collector in late.values())
+            _log().warning("not collected within %s s, so left out this time: %s", self._deadline_s, names)
+        for place, collector in late.items():
+            found[place] = collector.missed(f"it took longer than {self._deadline_s:g} s")
         return _in_order(found)
 
 
@@ -99,7 +107,7 @@ def _found_at_once(collector: NamedCollector, view: Sequence[Message]) -> Sequen
         return collector.at_once(view)
     except Exception as error:  # ruff: ignore[blind-except] - as below
         _note_failure(collector, error)
-        return ()
+        return collector.missed(f"it failed: {error!r}")
 
 
 async def _guarded(collector: NamedCollector, view: Sequence[Message]) -> Sequence[Message]:
@@ -107,7 +115,7 @@ async def _guarded(collector: NamedCollector, view: Sequence[Message]) -> Sequen
         return await collector.collect(view)
     except Exception as error:  # ruff: ignore[blind-except] - an attachment is never worth a query
         _note_failure(collector, error)
-        return ()
+        return collector.missed(f"it failed: {error!r}")
 
 
 def _note_failure(collector: NamedCollector, error: Exception) -> None:

@@ -83,6 +83,15 @@ async def mention_attachments(
     return attached
 
 
+def not_attached(reason: str, ids: Ids) -> Sequence[Message]:
+    """What stands in place of everything that a prompt names, where looking it up came to nothing for this reason."""
+    text = "The files that the user named with `@` could not be looked up in time; Read those you need."
+    return (
+        attachment_message(ids.uuid(), Reminder(MENTION, text)),
+        _notice(f"what the prompt names with `@` was not looked up: {reason}", ids),
+    )
+
+
 def _existing(prompt: str, workspace: Workspace) -> dict[Path, Mention]:
     """Each mentioned path that exists, with the first reading that found it. Blocking; only looks, never opens."""
     found: dict[Path, Mention] = {}

@@ -13,6 +13,7 @@ import msgspec
 from anyio import to_thread
 
 from ostinato.attachments.background_ends import BackgroundEnds
+from ostinato.attachments.date_change import DateChange
 from ostinato.attachments.instruction_candidates import is_anything_there
 from ostinato.attachments.instruction_files import InstructionPlaces, LoadedInstructions
 from ostinato.attachments.todo_reminder import TodoReminder
@@ -108,9 +109,9 @@ class _Finder:
         self._facts = facts
         self._loaded = loaded
         self._places = places
-        self._told = told
         self._background = BackgroundEnds(sources.workspace, sources.ids)
         self._todos = TodoReminder(sources.todos, sources.ids)
+        self._day = DateChange(told, sources.clock, sources.ids)
         self._changed: ChangedFiles | None = None
         self._together: CollectTogether | None = None
 
@@ -123,7 +124,11 @@ class _Finder:
 
     def mentioned(self, prompt: str, view: Sequence[Message]) -> Found:
         self._sources.workspace.settle_shell_folder()
-        ended = (*self._background.at_once(view), *self._todos.at_once(view))
+        ended = (
+            *self._background.at_once(view),
+            *self._todos.at_once(view),
+            *self._day.at_once(view),
+        )
         has_seen = any(True for _ in self._sources.files.entries())
         return self._resolved(prompt, view, ended) if has_seen or "@" in prompt else ended
 
@@ -133,25 +138,34 @@ class _Finder:
         """Files that have changed since the last query are told too: a query need not use a tool to hear of them."""
         shown = await self._shown(prompt, view) if "@" in prompt else ()
         # after what is shown whole, which is no news then; and what was just shown is remembered before anything changes it
-        return (*ended, *shown, *await self._since_the_last_query(view))
+        return (*ended, *shown, *await self._since_the_last_query(view, is_shown=bool(shown)))
 
     async def _shown(self, prompt: str, view: Sequence[Message]) -> Sequence[Message]:
-        from ostinato.attachments.mentions import MentionSetting, mention_attachments  # ruff: ignore[import-outside-top-level] - loads with the first `@`
+        """A look-up that fails or is late costs what it would have shown; the prompt itself goes on, and both sides are told."""
+        from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - loads with the first `@`
+        from ostinato.attachments.mentions import MentionSetting, mention_attachments, not_attached  # ruff: ignore[import-outside-top-level] - as above
 
         sources = self._sources
         setting = MentionSetting(
             sources.workspace, sources.files, sources.ids, sources.may_read, self._facts.takes_images
         )
-        shown = await mention_attachments(prompt, view, setting)
-        if shown:
-            await self._changed_files().remember()
-        return shown
 
-    async def _since_the_last_query(self, view: Sequence[Message]) -> Sequence[Message]:
+        async def look_up(before: Sequence[Message]) -> Sequence[Message]:
+            return await mention_attachments(prompt, before, setting)
+
+        named = NamedCollector("mentions", look_up, missed=lambda reason: not_attached(reason, sources.ids))
+        return await CollectTogether((named,), sources.clock)(view)
+
+    async def _since_the_last_query(self, view: Sequence[Message], *, is_shown: bool) -> Sequence[Message]:
         from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - loads when it is needed
 
         changed = self._changed_files()
-        named = NamedCollector("changed", changed, changed.at_once)
+
+        async def remember_and_look(before: Sequence[Message]) -> Sequence[Message]:
+            await changed.remember()
+            return await changed(before)
+
+        named = NamedCollector("changed", remember_and_look if is_shown else changed, changed.at_once)
         return await CollectTogether((named,), self._sources.clock)(view)
 
     def _changed_files(self) -> "ChangedFiles":
@@ -164,13 +178,11 @@ class _Finder:
 
     def _collectors(self) -> "CollectTogether":
         from ostinato.attachments.collect import CollectTogether, NamedCollector  # ruff: ignore[import-outside-top-level] - loads after the first tools
-        from ostinato.attachments.date_change import DateChange  # ruff: ignore[import-outside-top-level] - as above
         from ostinato.attachments.nested_instructions import NestedInstructions  # ruff: ignore[import-outside-top-level] - as above
 
         sources = self._sources
         nested = NestedInstructions(self._loaded, self._places, sources.workspace, sources.ids)
-        changed, background, todos = self._changed_files(), self._background, self._todos
-        day = DateChange(self._told, sources.clock, sources.ids)
+        changed, background, todos, day = self._changed_files(), self._background, self._todos, self._day
         named = [
             NamedCollector("nested", nested, nested.at_once),
             NamedCollector("changed", changed, changed.at_once),
