@@ -10,8 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.permissions.call_paths import CallPaths
+from ostinato.permissions.path_rules import path_rules
 from ostinato.permissions.rule_matching import command_matches, covers_paths_of, input_matches, name_matches
-from ostinato.permissions.rules import PATH_TOOLS, Rule, is_plain_path
+from ostinato.permissions.rules import PATH_TOOLS, Rule
 from ostinato.permissions.shell_command import SimpleCommand
 from ostinato.permissions.shell_effects import CommandEffects
 from ostinato.permissions.verdict import Policy
@@ -58,9 +59,9 @@ def covering_rule(allowance: Allowance) -> Rule | None:
     if call.shell is not None:
         return _rule_for_shell(allowance)
     touched = [(path, "Edit") for path in call.writes] + [(path, "Read") for path in call.reads]
-    covering = [_path_rule(path, tool, allowance) for path, tool in touched]
+    covering = [_path_rules(path, tool, allowance) for path, tool in touched]
     if covering and None not in covering:
-        return covering[0]
+        return next(rule for found in covering for rule in found or ())
     for rule in rules:
         is_other = rule.spec is not None and rule.tool not in PATH_TOOLS | {"Bash"}
         if is_other and name_matches(rule, call.tool_name) and input_matches(rule, call.input):
@@ -117,24 +118,13 @@ def rules_for_redirections(allowance: Allowance) -> tuple[str, ...]:
         if is_settled(effect, allowance=allowance):
             continue
         rules = [
-            _rule_for(path, "Edit" if path in effect.writes else "Read", allowance.paths)
+            path_rules(path, "Edit" if path in effect.writes else "Read", allowance.paths)
             for path in open_redirections(effect, allowance)
         ]
-        if not rules or None in rules:
+        if not rules or () in rules:
             return ()
-        found += [str(rule) for rule in rules]
+        found += [rule for each in rules for rule in each]
     return tuple(dict.fromkeys(found))
-
-
-def _rule_for(path: Path, tool: str, paths: CallPaths) -> Rule | None:
-    """The rule for this path alone, named by where it leads if it is written in a roundabout way."""
-    if paths.protection((path,)) is not None:
-        return None
-    for name in (path, *paths.targets(path)):
-        rule = Rule(tool, f"/{name}", "allow", "suggested")
-        if is_plain_path(name) and paths.rule_covers(rule, path):
-            return rule
-    return None
 
 
 def _rules_for_redirections(effect: CommandEffects, allowance: Allowance) -> tuple[Rule, ...] | None:
@@ -148,10 +138,10 @@ def _rules_for_redirections(effect: CommandEffects, allowance: Allowance) -> tup
             continue
         if is_written and allowance.paths.is_inside(path) and allowance.policy.mode == "acceptEdits":
             continue
-        rule = _path_rule(path, "Edit" if is_written else "Read", allowance)
-        if rule is None:
+        rules = _path_rules(path, "Edit" if is_written else "Read", allowance)
+        if rules is None:
             return None
-        found.append(rule)
+        found += rules
     return tuple(found)
 
 
@@ -174,8 +164,8 @@ def _rules_for_reads(effect: CommandEffects, allowance: Allowance) -> tuple[Rule
     if not (effect.is_known and effect.is_read_only):
         return None
     outside = [path for path in effect.reads if not allowance.paths.may_be_read(path)]
-    found = [_path_rule(path, "Read", allowance) for path in outside]
-    return None if None in found else tuple(rule for rule in found if rule is not None)
+    found = [_path_rules(path, "Read", allowance) for path in outside]
+    return None if None in found else tuple(rule for rules in found for rule in rules or ())
 
 
 def _command_rule(command: SimpleCommand, allowance: Allowance, *, is_exact: bool) -> Rule | None:
@@ -186,10 +176,14 @@ def _command_rule(command: SimpleCommand, allowance: Allowance, *, is_exact: boo
     return None
 
 
-def _path_rule(path: Path, tool: str, allowance: Allowance) -> Rule | None:
-    """The rule for `Read` or `Edit` that covers the path; what may be edited may be read."""
-    tools = {tool, "Edit"}
-    for rule in allowance.rules():
-        if rule.tool in tools and rule.spec is not None and allowance.paths.rule_covers(rule, path):
-            return rule
-    return None
+def _path_rules(path: Path, tool: str, allowance: Allowance) -> tuple[Rule, ...] | None:
+    """The rules for `Read` or `Edit` that cover the path as written and where it leads, each by one rule or another; what
+    may be edited may be read."""
+    tools, paths = {tool, "Edit"}, allowance.paths
+    rules = tuple(rule for rule in allowance.rules() if rule.tool in tools and rule.spec is not None)
+    for rule in rules:
+        if paths.rule_covers(rule, path):
+            return (rule,)
+    places = paths.places(path)
+    found = [next((rule for rule in rules if paths.rule_matches(rule, place)), None) for place in places]
+    return tuple(rule for rule in found if rule is not None) if found and None not in found else None

@@ -90,6 +90,15 @@ class CallPaths(msgspec.Struct, frozen=True):
             return written and bool(led) and all(led)
         return written or any(led)
 
+    def places(self, path: Path) -> tuple[Path, ...]:
+        """The path as written and all that it leads to: each must be allowed; empty where it is unknown."""
+        targets = self.targets(path)
+        return tuple(dict.fromkeys((Path(os.path.normpath(path)), *targets))) if targets else ()
+
+    def rule_matches(self, rule: Rule, place: Path) -> bool:
+        """Whether the rule covers this one of the `places`."""
+        return self._matches(rule, place)
+
     def rule_reaches(self, rule: Rule, effect: CommandEffects) -> bool:
         """Whether a deny or ask rule may cover one of the files whose contents a command may show."""
         if effect.is_open or (effect.has_history and self._is_near(rule)):

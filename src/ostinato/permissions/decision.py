@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from ostinato.errors import ConfigurationError
 from ostinato.permissions.allowance import (
     Allowance,
     covering_rule,
@@ -22,7 +23,7 @@ from ostinato.permissions.allowance import (
 from ostinato.permissions.call_paths import CallPaths, paths_of
 from ostinato.permissions.restriction import find_restriction
 from ostinato.permissions.rule_matching import command_text
-from ostinato.permissions.rules import EDIT_TOOLS, Rule
+from ostinato.permissions.rules import EDIT_TOOLS, Rule, parse_rule
 from ostinato.permissions.shell_command import Unprovable
 from ostinato.permissions.suggestion import suggest_rules
 from ostinato.permissions.verdict import (
@@ -57,7 +58,16 @@ def decide_paths(paths: CallPaths, policy: Policy) -> Verdict:
     suggested = suggest_rules(paths, is_settled=partial(is_settled, allowance=allowance))
     if not suggested and verdict.reason.kind == "no_rule":
         suggested = rules_for_redirections(allowance)
-    return replace(verdict, suggestions=suggested)
+    return replace(verdict, suggestions=suggested if _would_hold(suggested, paths, policy) else ())
+
+
+def _would_hold(suggested: tuple[str, ...], paths: CallPaths, policy: Policy) -> bool:
+    """Whether the call would be allowed by these rules: what is offered as "always" must not be asked again."""
+    try:
+        rules = tuple(parse_rule(text, "allow", "suggested") for text in suggested)
+    except ConfigurationError:
+        return False
+    return isinstance(_decide(paths, replace(policy, rules=(*policy.rules, *rules))), Allow)
 
 
 def _decide(paths: CallPaths, policy: Policy) -> Verdict:
@@ -173,7 +183,8 @@ def _shell_without_a_rule(paths: CallPaths, allowance: Allowance) -> Verdict:
     if held_up:
         path = held_up[0]
         verb = "writing" if path in open_effect.writes else "reading"
-        whose = f"the redirection of `{shown}`" if shown else "a redirection"
+        by = "an option" if path in open_effect.optioned else "the redirection"
+        whose = f"{by} of `{shown}`" if shown else "a redirection"
         return _ask("no_rule", "", "default", f"no rule covers {verb} `{path}` by {whose}")
     doubt = f", and {open_effect.doubt}" if open_effect.doubt else ""
     return _ask("no_rule", "", "default", f"no rule covers `{shown}`{doubt}")

@@ -163,24 +163,29 @@ def _effects(command: SimpleCommand, folders: Folders) -> CommandEffects:
     if looked_at is not None:
         reads = folders.paths(tuple(word for word in (*looked_at, *read) if word != "-"))
         return replace(shared, reads=reads, is_known=True, is_read_only=True)
+    return _with_what_it_writes(shared, folders, written)
+
+
+def _with_what_it_writes(
+    shared: CommandEffects, folders: Folders, written: tuple[str, ...]
+) -> CommandEffects:
+    """The effects of a command that is not proven to only read; `written` are the targets of its redirections."""
+    command, chain = shared.command, shared.chain
     moves = _moved_by(chain)
     by_options = written_by_options(chain)
     targets = tuple(word for word in by_options if word is not None and word not in HARMLESS_TARGETS)
     optioned = tuple(path for path in folders.paths(targets) if path not in shared.redirected)
-    writes = (*folders.paths((*written, *moves.touched)), *optioned)
-    if None in by_options:
-        problem = problem or "the file that an option writes is not static"
+    is_unknown = None in by_options
     # What is copied or moved is read: under its new name no rule would know it.
     sources = shared.trees if moves.is_known else ()
-    reads = tuple(dict.fromkeys((*shared.reads, *sources)))
     return replace(
         shared,
-        reads=reads,
-        writes=writes,
+        reads=tuple(dict.fromkeys((*shared.reads, *sources))),
+        writes=(*folders.paths((*written, *moves.touched)), *optioned),
         redirected=(*shared.redirected, *optioned),
         optioned=optioned,
-        writes_unknown=shared.writes_unknown or None in by_options,
-        problem=problem,
+        writes_unknown=shared.writes_unknown or is_unknown,
+        problem=shared.problem or ("the file that an option writes is not static" if is_unknown else ""),
         is_known=moves.is_known or not command.argv,
         is_read_only=not command.argv,
         placed=folders.paths(moves.placed),

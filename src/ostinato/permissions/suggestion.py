@@ -4,11 +4,13 @@ Promise: nothing is suggested for what cannot be proven, for programs that run o
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.name_set import names
+from ostinato.permissions.path_rules import path_rules
 from ostinato.permissions.rule_matching import PAYLOADS, PLAIN_WORD, command_text
 from ostinato.permissions.rules import EDIT_TOOLS, READ_TOOLS
 from ostinato.permissions.running_options import unshown_words
@@ -41,9 +43,9 @@ def suggest_rules(paths: CallPaths, *, is_settled: Callable[[CommandEffects], bo
     if paths.protection(paths.writes()) is not None:
         return ()
     if call.tool_name in READ_TOOLS and call.reads:
-        return tuple(f"Read(/{path})" for path in call.reads if _is_plain_path(str(path)))
+        return _for_paths(call.reads, "Read", paths)
     if call.tool_name in EDIT_TOOLS and call.writes:
-        return tuple(f"Edit(/{path})" for path in call.writes if _is_plain_path(str(path)))
+        return _for_paths(call.writes, "Edit", paths)
     if call.tool_name == "WebFetch":
         return _for_host(str(call.input.get("url", "")))
     return (call.tool_name,)
@@ -57,8 +59,9 @@ def _for_host(url: str) -> tuple[str, ...]:
     return (f"WebFetch(domain:{host})",) if HOST.fullmatch(host) else ()
 
 
-def _is_plain_path(text: str) -> bool:
-    return re.search(r"[*?\[\]()]", text) is None
+def _for_paths(touched: Iterable[Path], tool: str, paths: CallPaths) -> tuple[str, ...]:
+    found = [path_rules(path, tool, paths) for path in touched]
+    return () if () in found else tuple(dict.fromkeys(rule for rules in found for rule in rules))
 
 
 def _for_shell(paths: CallPaths, is_settled: Callable[[CommandEffects], bool]) -> tuple[str, ...]:
