@@ -65,3 +65,19 @@ def test_a_redirect_to_nowhere_names_no_address(headers: dict[str, str]):
     hint = classify_openai(failure, facts("openai")).hint
     assert "``" not in hint
     assert "base URL" in hint
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
+@pytest.mark.parametrize(
+    ("body", "names_model"),
+    [(b'{"error": {"message": "no route here"}}', True), (b"", False), (b"<html>x</html>", False)],
+)
+def test_a_404_in_words_is_no_silence_and_may_be_about_the_model_or_the_address(
+    path: str, body: bytes, *, names_model: bool
+):
+    failure = HttpFailure(f"http://h{path}", 404, {}, body, datetime(2026, 11, 30, tzinfo=UTC))
+    error = classify_openai(failure, facts("openai"))
+    assert (f"`{facts('openai').id}`" in error.hint) == names_model
+    assert ("nothing answers" in error.hint) != names_model
+    assert "base URL" in error.hint
+    assert ("no route here" in error.message) == names_model

@@ -75,7 +75,7 @@ def _model_error(failure: HttpFailure, facts: ModelFacts, key_variable: str) -> 
         recover=verdict.recover,
         provider_code=said.code,
         request_id=said.request_id,
-        hint=hint_for(verdict.kind, failure, said, key_variable),
+        hint=hint_for(verdict.kind, failure, said, key_variable, model=facts.id),
     ).sized(
         input_tokens=sizes.input_tokens,
         limit_tokens=sizes.limit_tokens,

@@ -27,11 +27,12 @@ HINTS: Mapping[ModelErrorKind, str] = MappingProxyType({
 })
 
 
+_OTHER_WIRE = "; if the server only speaks Chat Completions, name the model `openai-chat/NAME`"
 _CHECK_MODEL = "check the name of the model, and that your key may use it"
 _UNSAID = "the server does not say what it objects to: look at its log; if the conversation is long, begin a new one (`/clear`)"
 
 
-def hint_for(kind: ModelErrorKind, failure: HttpFailure, said: Said, key_variable: str) -> str:
+def hint_for(kind: ModelErrorKind, failure: HttpFailure, said: Said, key_variable: str, *, model: str) -> str:
     """The sentence for this failure; it may know more than the kind does."""
     if 300 <= failure.status < 400:
         return _redirected(failure.headers.get("location", "").strip())
@@ -41,7 +42,7 @@ def hint_for(kind: ModelErrorKind, failure: HttpFailure, said: Said, key_variabl
         case "authentication":
             return _check_key(key_variable)
         case "not_found":
-            return _not_found(failure, said)
+            return _not_found(failure, said, model)
         case "server" | "permission" | "invalid_request" | "timeout" if said.is_page:
             return "a web page came in place of an answer: a proxy or gateway stands between, or the base URL is wrong"
         case _:
@@ -67,12 +68,19 @@ def _redirected(location: str) -> str:
     return f"the server redirects to `{location}`: set the base URL to that address"
 
 
-def _not_found(failure: HttpFailure, said: Said) -> str:
+def _not_found(failure: HttpFailure, said: Said, model: str) -> str:
     if "model" in f"{said.code} {said.text}".lower():
         return _CHECK_MODEL
-    if failure.url.rstrip("/").endswith("/responses"):
+    if (
+        said.text and not said.is_page
+    ):  # somebody answers: it may be the model or the address that is not there
         return (
-            f"nothing answers at `{failure.url}`: check the base URL; if the server only speaks Chat Completions, name the "
-            "model `openai-chat/NAME`"
+            f"the server at `{failure.url}` answers, in the words above: check the name of the model, `{model}`, and the base "
+            f"URL{_OTHER_WIRE if _is_responses(failure) else ''}"
         )
-    return f"nothing answers at `{failure.url}`: check the base URL"
+    other = _OTHER_WIRE if _is_responses(failure) else ""
+    return f"nothing answers at `{failure.url}`: check the base URL{other}"
+
+
+def _is_responses(failure: HttpFailure) -> bool:
+    return failure.url.rstrip("/").endswith("/responses")
