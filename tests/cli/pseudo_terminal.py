@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -19,6 +20,7 @@ from tests.cli.command import COMMAND, TIMEOUT_S, Desk
 from tests.cli.terminal_screen import TerminalScreen
 
 _TAKE_TERMINAL: Final = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+_COST: Final = re.compile(r"\((?:[\d,]+ tokens in, [^\n]*)?\d+\.\d s\b")
 STOPPED: Final = "stopped with the terminal restored: "
 _SHELL: Final = f"""
 import fcntl, os, signal, sys, termios
@@ -121,7 +123,7 @@ class PseudoTerminal:
 
     @property
     def _ended(self) -> int:
-        return self.text.count(" tokens in, ")
+        return len(_COST.findall(self.text))
 
     def resize(self, columns: int, rows: int) -> None:
         self.screen.resize(columns, rows)

@@ -85,7 +85,7 @@ def test_a_terminal_that_only_prints_is_interrupted_and_left_like_any_other(desk
             assert terminal.text.count("one") == 1
             terminal.type("two\n")
             terminal.sees("second answer")
-            terminal.sees("tokens in", 2)
+            terminal.sees(" s)", 2)
             terminal.type("half" + CTRL_C)
             terminal.sees("Ctrl-D leaves)")
             terminal.type(CTRL_C)

@@ -183,6 +183,11 @@ def test_live_shows_text_tools_and_cost_in_order():
     ]
 
 
+def test_where_no_tokens_are_known_none_are_counted():
+    out, _ = play(live(), [ended(responses=0)])
+    assert out.splitlines()[-1] == "(0.0 s)"
+
+
 def test_a_reply_that_did_not_stream_is_shown_once():
     whole = [event for event in reply(1, say("hello")) if isinstance(event, AssistantEvent)]
     assert play(live(), [*whole, ended()])[0].splitlines()[0] == "hello"

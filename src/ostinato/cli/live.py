@@ -25,7 +25,7 @@ from ostinato.events import (
     ToolStart,
     UserEvent,
 )
-from ostinato.messages import AssistantMessage, UserMessage
+from ostinato.messages import AssistantMessage, Usage, UserMessage
 
 _RESET: Final = "\x1b[0m"
 _DIM: Final = "\x1b[2m"
@@ -131,7 +131,13 @@ class LiveView:
         return style + line.removesuffix("\n") + _RESET + "\n"
 
     def _cost(self, terminal: Terminal) -> str:
-        usage = terminal.usage
-        read = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
         seconds = self._monotonic_s() - self._started_s
-        return f"({read:,} tokens in, {usage.output_tokens:,} out, {seconds:.1f} s)\n"
+        return f"({', '.join((*token_counts(terminal.usage), f'{seconds:.1f} s'))})\n"
+
+
+def token_counts(usage: Usage) -> tuple[str, ...]:
+    """What went in and came out; nothing where nothing was told, as of a reply that was interrupted: that is not zero."""
+    read = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+    if not read and not usage.output_tokens:
+        return ()
+    return f"{read:,} tokens in", f"{usage.output_tokens:,} out"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ostinato.cli.ending import ending_text
 from ostinato.cli.folded import folded
-from ostinato.cli.live import WITHDRAWN
+from ostinato.cli.live import WITHDRAWN, token_counts
 from ostinato.cli.markdown_layout import MarkdownLayout
 from ostinato.cli.markdown_pieces import MarkdownPieces, Piece
 from ostinato.cli.running_tools import RunningTools
@@ -252,8 +252,7 @@ class Transcript:
 
     def _cost(self, result: Result) -> str:
         usage = result.tree_usage
-        read = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
-        parts = [f"{read:,} tokens in", f"{usage.output_tokens:,} out"]
+        parts = list(token_counts(usage))
         if result.total_cost_usd or (result.cost_is_known and result.costs):
             parts.append(
                 f"${result.total_cost_usd:.4f}" + ("" if result.cost_is_known else " and what is unknown")
