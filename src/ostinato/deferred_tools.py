@@ -43,6 +43,10 @@ class DeferredTools(msgspec.Struct, frozen=True):
         """Whether the model was never told how this tool is called."""
         return name in self.searchable and name not in self.found.names
 
+    def known_names(self, tools: Sequence[Tool]) -> tuple[str, ...]:
+        """Of these tools, those that the model may call: all that are sent or can be searched."""
+        return tuple(tool.name for tool in tools if tool.name not in self.switched_off)
+
     def sent(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
         """Of these tools, what a request holds now."""
         by_name = {tool.name: tool for tool in tools}

@@ -182,3 +182,14 @@ def test_many_tools_are_not_compared_each_with_each():
     offered = offered_tools(Options(extra_tools=many), (), SCRIPTED_FACTS, Equipment(), FoundTools())
     assert len(offered.deferred.searchable) == len(MANY)
     assert many.times < len(MANY) / 4
+
+
+def test_the_names_a_model_may_call_hold_what_can_be_searched_and_not_what_is_switched_off():
+    known = offered_tools(Options(), (), SCRIPTED_FACTS, Equipment(), FoundTools())
+    off = known.deferred.switched_off
+    names = known.deferred.known_names(known.tools)
+    assert off
+    assert off.isdisjoint(names)
+    assert set(names) == {tool.name for tool in known.deferred.sent(known.tools)}
+    searchable = replace(known.deferred, searchable=frozenset({"Read"}))
+    assert "Read" in searchable.known_names(known.tools)

@@ -160,11 +160,13 @@ def report_text(listed: Sequence[Listed], servers: Sequence[Server]) -> str:
     lines.append(f"\nready: a key is set, or the file is here. Prices per million tokens, as of {AS_OF}.\n")
     for server in servers:
         lines.append(f"\n{server.provider} server {visible(server.url)}")
-        lines.append(
-            f": {visible(server.problem)}\n" if server.problem else f" has {len(server.models)} models\n"
-        )
+        lines.append(f": {visible(server.problem)}\n" if server.problem else f" has {_count(server)}\n")
         lines += [f"  {server.provider}/{visible(name)}\n" for name in server.models]
     return "".join(lines)
+
+
+def _count(server: Server) -> str:
+    return "1 model" if len(server.models) == 1 else f"{len(server.models)} models"
 
 
 def _line(model: Listed, width: int) -> str:

@@ -68,7 +68,7 @@ def prepare_call(block: ToolUse, context: ToolUseContext, mask: Mask) -> Prepare
     """Find the tool and check the input; never asks, never waits."""
     tool = find_tool(context.tools, block.name)
     if tool is None:
-        return error_end(block, results.unknown_tool(block.name, tuple(t.name for t in context.tools)))
+        return error_end(block, results.unknown_tool(block.name, context.deferred.known_names(context.tools)))
     if block.invalid_input is not None:
         return error_end(block, results.invalid_json(tool.name, block.invalid_input))
     return _checked(tool, block, block.input, context, mask)

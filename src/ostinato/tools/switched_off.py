@@ -14,7 +14,8 @@ NOBODY_TO_ASK: Final = (
 )
 
 NO_SEARCH: Final = (
-    "WebSearch is off: no search service is set up. The user can name one with `web_search` (or OSTINATO_WEB_SEARCH_URL), for "
+    "WebSearch is off: no search service is set up. The user can name one with the setting `web.search.url` "
+    "(`web_search` in a program, or OSTINATO_WEB_SEARCH_URL), for "
     "example `https://searx.example/search?q={query}&format=json`, or say `provider` where the model's provider searches. WebFetch reads an address that you know."
 )
 

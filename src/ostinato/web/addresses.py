@@ -53,13 +53,13 @@ def _problem(address: Address) -> str | None:
     ):
         return None  # it is what it leads to
     if address.is_loopback or address.is_unspecified:
-        return "this machine's own"
+        return "this machine's own address"
     if address.is_link_local or address in HOSTS_OWN:
-        return "link-local or a cloud's own, where metadata services are"
+        return "a link-local address or a cloud's own, where metadata services are"
     if address.is_multicast:
-        return "a multicast one"
+        return "a multicast address"
     is_given_out = address not in PROTOCOLS_V4 if isinstance(address, IPv4Address) else address in GLOBAL_V6
-    return None if address.is_global and is_given_out else "a private one"
+    return None if address.is_global and is_given_out else "a private address"
 
 
 class AllowedPlaces(msgspec.Struct, frozen=True):

@@ -37,8 +37,8 @@ async def checked_addresses(host: str, port: int, resolve: Resolve, judge: Judge
         problem = judge(host, port, address)
         if problem is not None:
             raise RefusedAddress(
-                f"`{host}` leads to {address}, which is {problem} address, and such are not read",
-                hint="the user can allow it with `web_private_hosts`",
+                f"`{host}` leads to {address}, which is {problem}: such are not read",
+                hint="the user can allow it with the setting `web.privateHosts` (`web_private_hosts` in a program)",
             )
     return addresses
 
