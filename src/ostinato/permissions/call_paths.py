@@ -146,7 +146,7 @@ def paths_of(call: CallFacts) -> CallPaths:
         return CallPaths(call, ())
     text = str(call.input.get("command", ""))
     start = Folders((call.start,), call.home, repository_problem=call.repository_problem)
-    effects = effects_of(call.shell.acts(), text, start)
+    effects = effects_of(call.shell, text, start)
     return CallPaths(call, effects, _moved(call, effects))
 
 
