@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
-from ostinato.cli.command import main
+from ostinato.cli.command import main, run_command
 from ostinato.cli.subcommands import SUBCOMMANDS, load_subcommand
+from ostinato.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src/ostinato").rglob("*.py"))
@@ -74,3 +75,21 @@ def test_nobody_is_told_to_type_a_group_without_a_command_of_it(place: str, line
     words = shlex.split(line)[1:]
     if len(words) == 1 and words[0] in SUBCOMMANDS:
         assert not isinstance(load_subcommand(words[0]), click.Group)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("doctr", "doctor"), ("modles", "models"), ("Trust", "trust"), ("confg", "config")]
+)
+def test_a_misspelled_subcommand_is_no_prompt(typed: str, meant: str):
+    with pytest.raises(UsageError) as caught:
+        run_command([typed])
+    assert f"did you mean `{meant}`?" in caught.value.message
+    assert f"-- {typed}" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["hello", "-v"], ["doctr", "-p", "-v"], ["-p", "doctr", "-v"], ["-v", "--", "doctr"], ["fix", "-v"]],
+)
+def test_other_words_and_those_that_are_called_a_prompt_go_through(argv: list[str]):
+    assert run_command(argv) == 0

@@ -45,7 +45,7 @@ async def test_a_local_model_that_is_not_there_keeps_nobody_from_a_command(tmp_p
         await anext(query("hi", **nothing_set(tmp_path, model="local")))
 
 
-@pytest.mark.parametrize("prompt", ["hi", "/unknown", " /help", "/etc/hosts is wrong"])
+@pytest.mark.parametrize("prompt", ["hi", " /unknown", " /help", "/etc/hosts is wrong"])
 async def test_what_is_for_a_model_is_refused_before_anything_is_opened(tmp_path: Path, prompt: str):
     with pytest.raises(ConfigurationError) as caught:
         await anext(query(prompt, **nothing_set(tmp_path)))
@@ -85,3 +85,17 @@ async def test_a_name_that_is_no_models_is_refused_whatever_is_asked(tmp_path: P
 async def test_a_model_that_can_be_asked_has_no_problem(tmp_path: Path):
     events = await events_of("/model", tmp_path, model=ScriptedModel())
     assert SCRIPTED_FACTS.id in str(events)
+
+
+async def test_a_command_that_there_is_not_is_said_without_a_key_and_one_of_a_file_needs_a_model(
+    tmp_path: Path,
+):
+    own = tmp_path / ".ostinato" / "commands" / "mine.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("do it")
+    *_, result = await events_of("/nope", tmp_path)
+    assert isinstance(result, Result)
+    assert result.is_error
+    assert "/nope" in result.text
+    with pytest.raises(ConfigurationError):
+        await start_engine_for("/mine", Options(**nothing_set(tmp_path)))

@@ -12,6 +12,7 @@ from ostinato.cli.folder import FolderType
 from ostinato.cli.output_format import OutputFormat
 from ostinato.cli.standard_streams import is_terminal, say
 from ostinato.cli.subcommands import SUBCOMMANDS, listing, load_subcommand
+from ostinato.errors import UsageError
 from ostinato.option_values import EFFORTS, PERMISSION_MODES, ThinkingWish
 from ostinato.version import VERSION
 
@@ -22,6 +23,9 @@ FORMATS: Final[tuple[str, ...]] = get_args(OutputFormat)
 
 
 MAX_SAID_CHARACTERS: Final = 400
+
+_NEARLY: Final = 0.8
+"""From this likeness on (0 to 1) a word is taken for a misspelled subcommand."""
 
 
 class AmountType(click.FloatRange):
@@ -58,6 +62,8 @@ class ThinkingType(click.ParamType[ThinkingWish]):
 def run_command(argv: Sequence[str]) -> int:
     """Read the command line and do it; the exit code. Raises OstinatoError and Click's own usage errors."""
     subcommand = argv[0] if argv and argv[0] in SUBCOMMANDS else None
+    if subcommand is None and argv:
+        _check_misspelled(argv)
     command = main if subcommand is None else load_subcommand(subcommand)
     name = "ostinato" if subcommand is None else f"ostinato {subcommand}"
     arguments = without_bare_debug(argv) if subcommand is None else list(argv[1:])
@@ -68,6 +74,21 @@ def run_command(argv: Sequence[str]) -> int:
     except click.exceptions.Exit as left:
         return left.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _check_misspelled(argv: Sequence[str]) -> None:
+    """A first word that is nearly a subcommand's name is no prompt. Raises UsageError; `-p` says that it is one."""
+    word = argv[0]
+    if not word.isalpha() or not {"-p", "--print"}.isdisjoint(argv):
+        return
+    import difflib  # ruff: ignore[import-outside-top-level] - only a single word needs it
+
+    near = difflib.get_close_matches(word.lower(), SUBCOMMANDS, 1, _NEARLY)
+    if near:
+        raise UsageError(
+            f"there is no subcommand `{word}`; did you mean `{near[0]}`?",
+            hint=f"`ostinato -- {word}` sends it to the model",
+        )
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:  # ruff: ignore[boolean-type-hint-positional-argument] - Click's callback form
