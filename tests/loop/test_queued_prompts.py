@@ -1,7 +1,6 @@
 """What is typed while tools run joins the query after them, once, and its sender is told what became of it."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -9,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.context.compactions import is_summary
+from tests.loop.queued_scenes import MODE_OF, WITHIN, rounds_of_tools, scene_of_waits, scene_with_queue
 from tests.loop.scene import Scene
 
 from ostinato.engine.prompt_queue import PromptQueue
-from ostinato.engine.slash.command_line import prompt_mode
 from ostinato.errors import JournalError
-from ostinato.events import AttachmentEvent, CommandLifecycle, Event, Terminal
+from ostinato.events import AttachmentEvent, CommandLifecycle, Event, SystemEvent, Terminal
 from ostinato.loop.query import query
 from ostinato.messages import (
     AttachmentMessage,
@@ -41,14 +41,6 @@ from ostinato.testing import (
     say,
 )
 from ostinato.tool import ToolContext
-
-MODE_OF = partial(prompt_mode, runs_shell_lines=True)
-
-
-def scene_with_queue(model: ScriptedModel) -> tuple[Scene, PromptQueue]:
-    journal = MemoryJournal()
-    queue = PromptQueue(journal.write, CountingIds("p").uuid, mode_of=MODE_OF)
-    return Scene(model, journal=journal, queue=queue), queue
 
 
 def typing(queue: PromptQueue, *texts: str):
@@ -300,7 +292,25 @@ async def test_a_query_that_is_left_completes_no_prompt():
 
 # ------------------------------------------------------------------ any moment, any abort
 
-moments = st.lists(st.tuples(st.integers(1, 25), st.sampled_from(["words", "/command", "later"])), max_size=5)
+
+async def test_what_arrives_while_a_summary_is_made_or_a_stop_hook_is_asked_is_sent_once():
+    scene, queue = scene_of_waits({place: place for place in WITHIN})
+    events: list[Event] = []
+    async for event in query(scene.params(), scene.deps()):
+        events.append(event)
+        if isinstance(event, SystemEvent) and event.message.subtype in {"status", "compact_boundary"}:
+            queue.put(f"shown {len(events)}")  # a summary begins, or has been made
+    sent = joined(scene.journal.records)
+    arrived = [r.prompt_uuid for r in scene.journal.records if isinstance(r, QueueArrived)]
+    assert sum(is_summary(request) for request in scene.model.requests) == 3
+    assert [prompt.text for prompt in queue.pending()] == ["stop 2"]
+    assert sent == arrived[:-1]
+    asked = [str(request.messages) for request in scene.model.requests if not is_summary(request)]
+    for place in WITHIN[:-1]:
+        assert max(request.count(place) for request in asked) == 1
+
+
+moments = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["words", "/command", "later"])), max_size=5)
 
 
 async def walk(
@@ -328,15 +338,13 @@ async def walk(
 @settings(max_examples=80, deadline=None)
 @given(
     typed=moments,
-    stops=st.dictionaries(st.integers(1, 30), st.sampled_from(["take back", "abort", "leave"]), max_size=3),
+    stops=st.dictionaries(st.integers(1, 60), st.sampled_from(["take back", "abort", "leave"]), max_size=3),
+    within=st.none() | st.dictionaries(st.sampled_from(WITHIN), st.sampled_from(["words", "/command"])),
 )
 def test_whatever_happens_each_prompt_joins_once_or_waits_or_was_taken_back(
-    backend: str, typed: list[tuple[int, str]], stops: dict[int, str]
+    backend: str, typed: list[tuple[int, str]], stops: dict[int, str], within: dict[str, str] | None
 ):
-    scene, queue = scene_with_queue(
-        ScriptedModel(*(Reply(say("a"), call("Look", f"t{n}")) for n in range(3)), Reply(say("done")))
-    )
-    scene.tools = [fake_tool("Look")]
+    scene, queue = rounds_of_tools() if within is None else scene_of_waits(within)
     plan: dict[int, list[str]] = {}
     for moment, text in typed:
         plan.setdefault(moment, []).append(text)
