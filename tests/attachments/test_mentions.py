@@ -74,6 +74,8 @@ async def test_a_named_file_comes_with_numbered_lines_and_counts_as_seen(tmp_pat
 @pytest.mark.parametrize(
     ("prompt", "lines", "is_partial"),
     [
+        ("@src/a.py:2-3", "2\ttwo\n3\tthree\n[lines 2-3 of 3]", True),
+        ("look at @src/a.py:2:", "2\ttwo\n[lines 2-2 of 3]", True),
         ("@src/a.py#L2", "2\ttwo\n[lines 2-2 of 3]", True),
         ("@src/a.py#L2-3,", "2\ttwo\n3\tthree\n[lines 2-3 of 3]", True),
         ("@src/a.py#L2-L99", "2\ttwo\n3\tthree\n[lines 2-3 of 3]", True),
@@ -96,16 +98,40 @@ async def test_ranges_and_quoted_names(tmp_path: Path, prompt: str, lines: str, 
         "@dataclass class X",
         "@",
         "@@",
-        "@nothing.py",
+        "@nothing",
+        "@types/node",
+        "@scope/chart.js",
+        "@app.route",
+        "@pytest.mark.parametrize(x)",
+        'import x from "@/lib/x.ts"',
+        "a@nothing.py",
         "@\0",
         "@" + "x" * 5000,
         '@""',
         "x@",
-        "@src/a.pyc",
     ],
 )
 async def test_addresses_decorators_and_wrong_names_are_no_mentions(tmp_path: Path, prompt: str):
     assert await Scene(tmp_path).attach(prompt) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        ("@nothing.py", "nothing.py"),
+        ("see @src/nofile, please", "src/nofile"),
+        ("@src/a.pyc.", "src/a.pyc"),
+        ("@./nofile", "./nofile"),
+        ("@nothing.py:2-3", "nothing.py"),
+        ("@nothing.js#L2", "nothing.js"),
+    ],
+)
+async def test_what_was_meant_as_a_file_that_there_is_not_is_told_to_the_user_alone(
+    tmp_path: Path, prompt: str, name: str
+):
+    [notice] = await Scene(tmp_path).attach(prompt)
+    assert isinstance(notice, SystemMessage)
+    assert f"`{name}`" in notice.text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ MAX_NAME_CHARACTERS: Final = 4096
 MENTION: Final = re.compile(
     r"(?<![^\s(\[{<,;:'\"])@(?:\"(?P<quoted>[^\"\n]+)\"(?P<range>#L[\dL-]+)?|(?P<plain>[^\s\"]+))"
 )
-RANGE: Final = re.compile(r"(?P<name>.+)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?")
+RANGE: Final = re.compile(r"(?P<name>.+)(?:#L|:)(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?")
+"""`#L2-3`, and `:2-3` as compilers write it."""
 CLOSING: Final = ".,;:!?)]}>'`"
 
 

@@ -1,6 +1,6 @@
 """Files, folders and images that the user names with `@` come with the prompt, as far as the permissions allow.
 
-What names no existing file is no mention. A file that the model has whole and unchanged gets one line, not its content.
+What names no existing file is no mention; where it was meant as one, the user is told. A file that the model has whole and unchanged gets one line, not its content.
 """
 
 import errno
@@ -14,6 +14,7 @@ import msgspec
 from anyio import to_thread
 
 from ostinato.attachments.file_text import why
+from ostinato.attachments.mention_misses import missed_name
 from ostinato.attachments.mention_syntax import Mention, mentions
 from ostinato.attachments.mentioned_content import (
     MAX_FILE_BYTES,
@@ -31,6 +32,9 @@ from ostinato.ports import FileState, Ids, SeenFile, Workspace
 
 MAX_MENTIONS: Final = 20
 """Files and folders of one prompt whose content comes along; the others are named."""
+
+MAX_MISSED: Final = 3
+"""Names of files that there are not, in one notice."""
 
 TOO_MUCH: Final = "It is not shown, because the prompt names so much; Read it if you need it."
 
@@ -54,7 +58,7 @@ async def mention_attachments(
     """What to put right after the prompt, with a notice for the user about each file that does not come along. `view` is the
     conversation so far; shown files count as seen.
     """
-    found = await to_thread.run_sync(_existing, prompt, setting.workspace, abandon_on_cancel=True)
+    found, missed = await to_thread.run_sync(_existing, prompt, setting.workspace, abandon_on_cancel=True)
     known = _in_view(view, setting.workspace) if found else frozenset[Path]()
     attached: list[Message] = []
     seen: dict[Path, SeenFile] = {}
@@ -78,6 +82,8 @@ async def mention_attachments(
         attached.append(
             _notice(f"{too_many} of the named files are not shown: they are too much at once", setting.ids)
         )
+    if missed:
+        attached.append(_notice(_missed(missed), setting.ids))
     for path, shown in seen.items():  # only now: what is cancelled half way was not shown
         setting.files.put(path, shown)
     return attached
@@ -92,19 +98,41 @@ def not_attached(reason: str, ids: Ids) -> Sequence[Message]:
     )
 
 
-def _existing(prompt: str, workspace: Workspace) -> dict[Path, Mention]:
-    """Each mentioned path that exists, with the first reading that found it. Blocking; only looks, never opens."""
+def _missed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{shown_name(name)}`" for name in names[:MAX_MISSED])
+    more = f" and {len(names) - MAX_MISSED} more" if len(names) > MAX_MISSED else ""
+    return f"there is no {shown}{more} to come with the prompt; lines are named as in `@a.py#L2-3`"
+
+
+def _existing(prompt: str, workspace: Workspace) -> tuple[dict[Path, Mention], tuple[str, ...]]:
+    """Each mentioned path that exists, with the first reading that found it, and the names that were meant as one. Blocking; only
+    looks, never opens.
+    """
     found: dict[Path, Mention] = {}
+    missed: list[str] = []
     for readings in mentions(prompt):
         for mention in readings:
-            try:
-                path = workspace.resolve(mention.name)
-            except (UsageError, OSError, ValueError):
-                continue
-            if _is_there(path):
+            path = _resolved(mention.name, workspace)
+            if path is not None and _is_there(path):
                 found.setdefault(path, mention)
                 break
-    return found
+        else:
+            name = missed_name(readings, lambda folder: _is_folder(folder, workspace))
+            if name is not None:
+                missed.append(name)
+    return found, tuple(dict.fromkeys(missed))
+
+
+def _resolved(name: str, workspace: Workspace) -> Path | None:
+    try:
+        return workspace.resolve(name)
+    except (UsageError, OSError, ValueError):
+        return None
+
+
+def _is_folder(name: str, workspace: Workspace) -> bool:
+    path = _resolved(name, workspace)
+    return path is not None and os.path.isdir(path)
 
 
 def _is_there(path: Path) -> bool:
