@@ -9,6 +9,7 @@ from typing import Literal
 
 from ostinato.permissions.call_paths import CallPaths
 from ostinato.permissions.content_reach import SHOWING
+from ostinato.permissions.input_fields import field_matches, field_of
 from ostinato.permissions.passed_on import may_be_passed_on
 from ostinato.permissions.rule_matching import (
     command_matches,
@@ -55,6 +56,11 @@ def _hit(rule: Rule, paths: CallPaths) -> Hit:
     name = paths.call.tool_name
     if rule.spec is None and (name_matches(rule, name) or covers_paths_of(rule, name)):
         return "yes"
+    if rule.spec is not None and field_of(rule.tool, rule.spec):
+        if rule.tool == name and field_matches(name, rule.spec, paths.call.input):
+            return "yes"
+        if rule.tool not in PATH_TOOLS:  # a file may be called so, and is meant too
+            return "no"
     if rule.tool in PATH_TOOLS:
         return _hit_by_path(rule, paths)
     if rule.tool == "Cd":

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from ostinato.errors import ConfigurationError
+from ostinato.permissions.input_fields import INPUT_FIELDS, field_of, field_problem
 
 Behaviour = Literal["allow", "deny", "ask"]
 
@@ -93,8 +94,19 @@ def _check_name(text: str, tool: str, behaviour: Behaviour, source: str) -> None
 
 
 def _check_spec(text: str, tool: str, spec: str, behaviour: Behaviour, source: str) -> None:
+    problem = field_problem(tool, spec)
+    if problem is not None:
+        raise _error(text, source, *problem)
+    if field_of(tool, spec) and (behaviour != "allow" or tool == "Bash"):
+        if behaviour == "allow":
+            raise _error(
+                text, source, f"is about an input of `{tool}`, which allow rules cannot be", "allow a command"
+            )
+        return
     if tool in PATHS_ELSEWHERE:
         hint = f"write `{PATHS_ELSEWHERE[tool]}({spec})`: it covers `{tool}` too"
+        if behaviour != "allow" and tool in INPUT_FIELDS:
+            hint += f"; of its inputs it can name {', '.join(f'`{name}`' for name in INPUT_FIELDS[tool])}"
         raise _error(text, source, f"has a path, which `{tool}` rules do not take", hint)
     if tool == "WebFetch" and not spec.startswith("domain:"):
         raise _error(text, source, "is not a domain", "write `WebFetch(domain:example.org)`")
@@ -106,7 +118,7 @@ def _check_spec(text: str, tool: str, spec: str, behaviour: Behaviour, source: s
     if behaviour == "allow":
         hint = f"write `{meant}({spec})`" if meant else f"write `{tool}` to allow all its uses"
         raise _error(text, source, f"narrows `{tool}`, which allow rules cannot", hint)
-    if ":" not in spec:
+    if tool in INPUT_FIELDS or ":" not in spec:
         hint = f"write `{meant}({spec})`" if meant else f"write `{tool}(parameter:value)`"
         raise _error(text, source, "does not name a parameter", hint)
 

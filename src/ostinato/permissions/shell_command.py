@@ -34,11 +34,14 @@ class SimpleCommand(msgspec.Struct, frozen=True):
 class Proven(msgspec.Struct, frozen=True):
     """Every simple command that could run, substitutions included, in the order they were read.
 
-    `conditions`: each `[[ … ]]` that asks about files, as the command `[[` with those questions alone.
+    `conditions`: each `[[ … ]]` that asks about files, as the command `[[` with those questions alone. The text begins
+    with `moves` plain `cd`s, each followed by `&&`; the commands from there to `behind_moves` run only where all of them succeeded.
     """
 
     commands: tuple[SimpleCommand, ...]
     conditions: tuple[SimpleCommand, ...] = ()
+    moves: int = 0
+    behind_moves: int = 0
 
     def acts(self) -> tuple[SimpleCommand, ...]:
         """All that looks at something or does something."""

@@ -85,14 +85,31 @@ def _read_separator(cursor: Cursor) -> str | None:
 
 
 def _read_and_or(cursor: Cursor) -> None:
-    _read_pipeline(cursor)
+    found = cursor.found
+    is_first = cursor.depth == 0 and not found.is_begun
+    found.is_begun = True
+    only_moves = all_succeeded = is_first
     while True:
+        only_moves = _reads_a_move(cursor) and only_moves
+        found.moves += only_moves
+        found.behind_moves = len(found.commands) if all_succeeded else found.behind_moves
         cursor.skip_blanks()
-        if cursor.ahead(2) not in {"&&", "||"}:
+        sign = cursor.ahead(2)
+        if sign not in {"&&", "||"}:
             return
+        all_succeeded = all_succeeded and sign == "&&"
+        only_moves = only_moves and all_succeeded
         cursor.skip(2)
         skip_lines(cursor)
-        _read_pipeline(cursor)
+
+
+def _reads_a_move(cursor: Cursor) -> bool:
+    """Read a pipeline; whether it was one `cd` and nothing else, in this very shell."""
+    is_named_first = cursor.ahead(3) in {"cd ", "cd\t"}
+    before = len(cursor.found.commands)
+    _read_pipeline(cursor)
+    added = cursor.found.commands[before:]
+    return is_named_first and len(added) == 1 and not added[0].redirects and len(added[0].argv) == 2
 
 
 def _read_pipeline(cursor: Cursor) -> None:

@@ -32,6 +32,9 @@ class Found(msgspec.Struct):
     conditions: list[SimpleCommand] = msgspec.field(default_factory=list[SimpleCommand])
     substitutions: int = 0
     words: int = 0
+    is_begun: bool = False
+    moves: int = 0
+    behind_moves: int = 0
 
 
 class Cursor:

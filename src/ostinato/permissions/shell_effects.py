@@ -4,6 +4,7 @@ Promise: the paths are a superset for the programs that are known; where they ca
 A text may `cd` in a branch, so every later path is judged in every folder it could be relative to.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -14,11 +15,14 @@ from ostinato.home_folder import below_home
 from ostinato.permissions.content_reach import content_reach
 from ostinato.permissions.option_grammar import form, parse_command
 from ostinato.permissions.read_only import HARMLESS_TARGETS, is_descriptor_copy, paths_read_by
-from ostinato.permissions.shell_command import Redirect, SimpleCommand, Unprovable
+from ostinato.permissions.shell_command import Proven, Redirect, SimpleCommand, Unprovable
 from ostinato.permissions.wrappers import commands_run_by, program_name, unsafe_assignment
 from ostinato.permissions.writing_options import written_by_options
 
 MAX_FOLDERS = 8
+REPLACING = re.compile(r"mv|ln|rename|mount|CDPATH|cp\b|tar\b|rsync")
+"""What may put a folder, and who stands in it, somewhere else: then nothing is told by where the text was."""
+
 LOOP = re.compile(r"\b(?:for|while|until)\b")
 FILE_COMMANDS = {
     "mkdir": form("pv", "m", "parents verbose", "mode"),
@@ -88,10 +92,20 @@ class Folders(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(found))
 
 
-def effects_of(commands: tuple[SimpleCommand, ...], text: str, start: Folders) -> tuple[CommandEffects, ...]:
+def effects_of(shell: Proven, text: str, start: Folders) -> tuple[CommandEffects, ...]:
     """The effects of every command of a text that starts in the folder of `start`."""
-    folders = reached_folders(commands, text, start)
-    return tuple(_effects(command, folders) for command in commands)
+    anywhere = reached_folders(shell.acts(), text, start)
+    moves, behind = shell.commands[: shell.moves], shell.commands[shell.moves : shell.behind_moves]
+    if anywhere.problem or not moves or not behind or REPLACING.search(text):
+        return tuple(_effects(command, anywhere) for command in shell.acts())
+    found = [_effects(command, anywhere) for command in shell.conditions]
+    there = start
+    for move in moves:
+        found.append(_effects(move, there))
+        there = replace(there, possible=_moved_to(move, there))
+    there = reached_folders(behind, text, there)
+    found += [_effects(command, there) for command in behind]
+    return (*found, *(_effects(command, anywhere) for command in shell.commands[shell.behind_moves :]))
 
 
 def reached_folders(commands: tuple[SimpleCommand, ...], text: str, folders: Folders) -> Folders:
@@ -114,9 +128,16 @@ def _after_move(command: SimpleCommand, folders: Folders, text: str) -> Folders:
     target = _cd_target(command)
     if target is None or LOOP.search(text):
         return replace(folders, problem="the folder after `cd` cannot be told")
-    possible = tuple(dict.fromkeys((*folders.possible, *folders.paths((target,)))))
+    possible = tuple(dict.fromkeys((*folders.possible, *_moved_to(command, folders))))
     problem = "too many folders after `cd`" if len(possible) > MAX_FOLDERS else ""
     return replace(folders, possible=possible, problem=problem)
+
+
+def _moved_to(command: SimpleCommand, folders: Folders) -> tuple[Path, ...]:
+    """Where a `cd` that succeeds may lead: the shell takes `..` back through a link, the system takes it from where that leads."""
+    paths = folders.paths((_cd_target(command) or "",))
+    by_name = tuple(Path(os.path.normpath(path)) for path in paths if ".." in path.parts)
+    return tuple(dict.fromkeys((*paths, *by_name)))
 
 
 def _cd_target(command: SimpleCommand) -> str | None:

@@ -32,4 +32,4 @@ def read_command(text: str) -> ShellReading:
         read_until(cursor, "")
     except NotProvableError as refusal:
         return Unprovable(refusal.why)
-    return Proven(tuple(found.commands), tuple(found.conditions))
+    return Proven(tuple(found.commands), tuple(found.conditions), found.moves, found.behind_moves)
