@@ -95,4 +95,5 @@ def test_an_allow_rule_about_an_input_is_refused(text: str):
 )  # fmt: skip
 def test_commands_that_hold_a_colon_keep_their_meaning(rule: str, command: str):
     assert outcome(bash(command), f"deny Bash({rule})", mode="bypassPermissions") == "Deny"
-    assert outcome(bash(command), f"allow Bash({rule})") == "Allow"
+    if not rule.startswith("timeout:"):  # a wrapper is allowed by what it runs
+        assert outcome(bash(command), f"allow Bash({rule})") == "Allow"

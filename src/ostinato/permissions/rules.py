@@ -94,14 +94,7 @@ def _check_name(text: str, tool: str, behaviour: Behaviour, source: str) -> None
 
 
 def _check_spec(text: str, tool: str, spec: str, behaviour: Behaviour, source: str) -> None:
-    problem = field_problem(tool, spec)
-    if problem is not None:
-        raise _error(text, source, *problem)
-    if field_of(tool, spec) and (behaviour != "allow" or tool == "Bash"):
-        if behaviour == "allow":
-            raise _error(
-                text, source, f"is about an input of `{tool}`, which allow rules cannot be", "allow a command"
-            )
+    if _is_about_an_input(text, tool, spec, behaviour, source):
         return
     if tool in PATHS_ELSEWHERE:
         hint = f"write `{PATHS_ELSEWHERE[tool]}({spec})`: it covers `{tool}` too"
@@ -121,6 +114,18 @@ def _check_spec(text: str, tool: str, spec: str, behaviour: Behaviour, source: s
     if tool in INPUT_FIELDS or ":" not in spec:
         hint = f"write `{meant}({spec})`" if meant else f"write `{tool}(parameter:value)`"
         raise _error(text, source, "does not name a parameter", hint)
+
+
+def _is_about_an_input(text: str, tool: str, spec: str, behaviour: Behaviour, source: str) -> bool:
+    problem = field_problem(tool, spec)
+    if problem is not None:
+        raise _error(text, source, *problem)
+    if not field_of(tool, spec):
+        return False
+    if behaviour == "allow" and tool == "Bash":
+        what = "is about an input, which allow rules cannot be"
+        raise _error(text, source, what, "write the command, as `Bash(npm test:*)`")
+    return behaviour != "allow"
 
 
 def _error(text: str, source: str, what: str, hint: str) -> ConfigurationError:
