@@ -244,7 +244,7 @@ class _Maker:
             still_running=self._still_running,
             may_go_on=self._gate.may_go_on if self._options.can_use_tool is not None else None,
         )
-        return Parts(place, chosen, self._setting(place, chosen, offered, around.user_context), deps)
+        return Parts(place, chosen, self._setting(place, chosen, offered, around), deps)
 
     def _offered(self, place: Place, chosen: ChosenModel, hideable: HideableRounds | None) -> Offered:
         options, rules = self._options, self._ground.effect.rules
@@ -308,13 +308,22 @@ class _Maker:
             todos=place.todos,
             hideable=hideable,
             is_apart=may_run_apart(self._options),
+            git_environment=self._ground.environment if self._tells_of_repository else None,
         )
         return await surroundings_of(sources, facts, with_instructions=self._options.instructions)
 
-    def _setting(self, place: Place, chosen: ChosenModel, offered: Offered, context: str) -> Setting:
+    @property
+    def _tells_of_repository(self) -> bool:
+        """A caller's own system prompt is whole as it is, and who wants no instructions wants the folder to say nothing."""
+        return self._options.instructions and self._options.system_prompt is None
+
+    def _setting(self, place: Place, chosen: ChosenModel, offered: Offered, around: Surroundings) -> Setting:
         options, ground, facts = self._options, self._ground, chosen.facts
         system = system_blocks(
-            options.system_prompt, options.append_system_prompt, is_short=facts.short_prompt
+            options.system_prompt,
+            options.append_system_prompt,
+            is_short=facts.short_prompt,
+            repository=around.repository,
         )
         return Setting(
             session_id=place.session_id,
@@ -323,7 +332,9 @@ class _Maker:
             deferred=offered.deferred,
             workspace=place.workspace,
             files=place.files,
-            settings=ModelSettings(system, context, options.temperature, self._searches_itself(chosen)),
+            settings=ModelSettings(
+                system, around.user_context, options.temperature, self._searches_itself(chosen)
+            ),
             config=with_retries(options.config, ground.environment),
             permission_mode=self._gate.permission_mode,
             max_turns=options.max_turns,

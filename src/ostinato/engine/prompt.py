@@ -1,6 +1,6 @@
 """What the model is told before the user speaks: a short fixed system prompt, and the surroundings as user context.
 
-The system prompt holds nothing that changes, so that it is cached; what changes stands in the user context, which is put
+The system prompt holds nothing that changes during a conversation, so that it is cached; the rest stands in the user context, which is put
 before the messages at call time and never stored. System and tools together stay under 8 kB.
 """
 
@@ -37,10 +37,12 @@ SHORT_SYSTEM_PROMPT = "You are a coding agent. Use the tools to do the task, the
 PROCESSES = "- processes: where the system allows it, commands see and signal only those of this conversation"
 
 
-def system_blocks(custom: str | None, append: str, *, is_short: bool) -> tuple[str, ...]:
-    """The system prompt as blocks: the custom one or ours, then what the caller appends."""
+def system_blocks(
+    custom: str | None, append: str, *, is_short: bool, repository: str = ""
+) -> tuple[str, ...]:
+    """The system prompt as blocks: the custom one or ours, what the caller appends, then what git said when the conversation began."""
     default = SHORT_SYSTEM_PROMPT if is_short else DEFAULT_SYSTEM_PROMPT
-    parts = (default if custom is None else custom, append)
+    parts = (default if custom is None else custom, append, repository)
     return tuple(part.strip() for part in parts if part.strip())
 
 

@@ -4,7 +4,7 @@ A model with a short prompt gets the folder and the day only: the rest would fil
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """`user_context` is put before the messages at call time; `collect` runs after tools, `mentions` with each prompt,
+    """`user_context` is put before the messages at call time, `repository` behind the system prompt; `collect` runs after tools, `mentions` with each prompt,
     `prefetch` beside the first model call.
     """
 
@@ -41,10 +41,13 @@ class Surroundings(msgspec.Struct, frozen=True):
     collect: Collect
     mentions: ResolveMentions
     prefetch: Prefetch | None = None
+    repository: str = ""
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """Where the surroundings come from. `may_read` answers for a resolved path from the permission rules."""
+    """Where the surroundings come from. `may_read` answers for a resolved path from the permission rules; `git_environment` is what git
+    is asked with, None: it is not asked.
+    """
 
     workspace: Workspace
     files: SeenFiles
@@ -57,6 +60,7 @@ class Sources(msgspec.Struct, frozen=True):
     todos: TodoList = msgspec.field(default_factory=TodoList)
     hideable: HideableRounds | None = None
     is_apart: bool = False
+    git_environment: Mapping[str, str] | None = None
 
 
 async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructions: bool) -> Surroundings:
@@ -89,7 +93,22 @@ async def surroundings_of(sources: Sources, facts: ModelFacts, *, with_instructi
         finder.collect,
         finder.mentioned,
         _recall(sources),
+        await _repository(sources),
     )
+
+
+async def _repository(sources: Sources) -> str:
+    folder, environment = sources.workspace.cwd, sources.git_environment
+    if environment is None or not _is_in_repository(folder):
+        return ""
+    from ostinato.engine.repository_snapshot import repository_snapshot  # ruff: ignore[import-outside-top-level] - only in a repository
+
+    return await repository_snapshot(folder, environment)
+
+
+def _is_in_repository(folder: Path) -> bool:
+    """Whether git may have something to say. A folder that only looks like a bare repository is none."""
+    return any(os.path.lexists(f"{parent}/.git") for parent in (folder, *folder.parents))
 
 
 class _Finder:
