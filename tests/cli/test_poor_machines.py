@@ -17,7 +17,7 @@ pytestmark = pytest.mark.process
 
 STRANGER = 54_321
 SMALL_DISK = ("unshare", "--mount", "--propagation", "private", "sh", "-c")
-FILLS = 'mount -t tmpfs -o size=64k none "$TMPDIR" && head -c 65536 /dev/zero > "$TMPDIR/full"; exec "$@"'
+FILLS = 'mount -t tmpfs -o size=64k none "$TMPDIR" && head -c "$TAKEN" /dev/zero > "$TMPDIR/full"; exec "$@"'
 ANOTHER_USER = ("setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups")
 
 
@@ -56,20 +56,21 @@ def results(server: StrictServer) -> list[str]:
     return [str(part) for part in messages[-1]["content"] if part.get("type") == "tool_result"]
 
 
-def test_a_full_folder_for_temporary_files_holds_up_neither_commands_nor_what_they_are_given(desk: Desk):
+@pytest.mark.parametrize("taken_bytes", [60 << 10, 64 << 10], ids=["room for a page", "no room"])
+def test_a_full_folder_for_temporary_files_holds_nothing_up(desk: Desk, taken_bytes: int):
     folder = desk.root / "temporary"
     folder.mkdir()
     if not _works(*SMALL_DISK, 'mount -t tmpfs -o size=64k none "$0"', str(folder)):
         pytest.skip("only a superuser may mount a file system")
     calls = [
-        call("Bash", "short", command="echo hi; echo x > $TMPDIR/new"),
+        call("Bash", "short", command="echo hi; seq 1 9000 > $TMPDIR/new; rm $TMPDIR/new"),
         call("Bash", "long", command="seq 1 100000"),
         call("Write", "write", file_path="new.txt", content="kept"),
     ]
     with StrictServer(Reply(*calls), Reply(say("done"))) as server:
         desk.url = server.url
         flags = ("-p", "hi", "--permission-mode=bypassPermissions")
-        ended = ran(desk, [*SMALL_DISK, FILLS, "sh"], *flags, TMPDIR=str(folder))
+        ended = ran(desk, [*SMALL_DISK, FILLS, "sh"], *flags, TMPDIR=str(folder), TAKEN=str(taken_bytes))
         short, long, _written = results(server)
     assert (ended.code, ended.text, ended.err) == (0, "done\n", "")
     assert "hi" in short
