@@ -69,8 +69,9 @@ def holds(place: Path, tool: str, text: str, folder: str = "work", *rules: str) 
     return was_offered
 
 
-@pytest.mark.parametrize("folder", ["work", "link"])
-@pytest.mark.parametrize("tool", FILE_TOOLS)
+@pytest.mark.parametrize(
+    ("tool", "folder"), [*((tool, "work") for tool in FILE_TOOLS), ("Read", "link"), ("Edit", "link")]
+)
 def test_the_rules_for_a_file_hold_wherever_its_links_lead(place: Path, tool: str, folder: str):
     offered = {path for path in PATHS if holds(place, tool, path.format(outside=place / "outside"), folder)}
     assert {
@@ -112,3 +113,23 @@ def test_a_file_behind_a_link_needs_a_rule_for_its_name_and_one_for_its_place(pl
 def test_nothing_is_offered_where_an_ask_rule_would_ask_again(place: Path):
     assert not holds(place, "Bash", "make", "work", "ask Bash(make:*)")
     assert not holds(place, "Write", "x", "work", "ask Edit")
+
+
+def test_a_rule_for_going_to_a_folder_settles_that_and_nothing_done_there(place: Path):
+    def answer(text: str, *rules: str) -> str:
+        call = typed_call("Bash", text, cwd=place / "work", roots=(place / "work",), home=place / "home")
+        return report_call(call, policy(*rules)).outcome
+
+    outside = f"{place}/outside"
+    through_link = (f"allow Cd(/{place}/work/outdir)", f"allow Cd(/{outside})")
+    assert answer(f"cd {outside}") == "ask"
+    for rule in (f"allow Cd(/{outside})", f"allow Cd(/{place}/**)", "allow Cd", f"allow Read(/{outside})"):
+        assert answer(f"cd {outside}", rule) == "allow"
+        assert answer(f"cd {outside} && pwd", rule) == "allow"
+        assert answer(f"cd {outside} && touch x", rule) == "ask"
+    assert answer(f"cd {outside} && cat t.txt", f"allow Cd(/{outside})") == "ask"
+    assert answer(f"cat {outside}/t.txt", f"allow Cd(/{place}/**)", "allow Cd") == "ask"
+    assert answer(f"cd {outside}", f"allow Cd(/{place}/home)") == "ask"
+    assert answer("cd outdir", *through_link) == "allow"
+    assert answer("cd outdir", through_link[0]) == answer("cd outdir", through_link[1]) == "ask"
+    assert answer(f"cd {outside}", "allow Cd", f"deny Cd(/{outside})") == "deny"

@@ -164,7 +164,8 @@ def _rules_for_reads(effect: CommandEffects, allowance: Allowance) -> tuple[Rule
     if not (effect.is_known and effect.is_read_only):
         return None
     outside = [path for path in effect.reads if not allowance.paths.may_be_read(path)]
-    found = [_path_rules(path, "Read", allowance) for path in outside]
+    tool = "Cd" if effect.chain[-1].argv[:1] == ("cd",) else "Read"
+    found = [_path_rules(path, tool, allowance) for path in outside]
     return None if None in found else tuple(rule for rules in found for rule in rules or ())
 
 
@@ -178,11 +179,13 @@ def _command_rule(command: SimpleCommand, allowance: Allowance, *, is_exact: boo
 
 def _path_rules(path: Path, tool: str, allowance: Allowance) -> tuple[Rule, ...] | None:
     """The rules for `Read` or `Edit` that cover the path as written and where it leads, each by one rule or another; what
-    may be edited may be read."""
-    tools, paths = {tool, "Edit"}, allowance.paths
-    rules = tuple(rule for rule in allowance.rules() if rule.tool in tools and rule.spec is not None)
-    for rule in rules:
-        if paths.rule_covers(rule, path):
+    may be edited may be read, and where one may read one may go."""
+    tools = {tool, "Edit"} | ({"Read"} if tool == "Cd" else set[str]())
+    paths, given = allowance.paths, [rule for rule in allowance.rules() if rule.tool in tools]
+    rules = [rule for rule in given if rule.spec is not None]
+    for rule in given:
+        is_anywhere = tool == "Cd" and rule.tool == tool and rule.spec is None
+        if is_anywhere or (rule.spec is not None and paths.rule_covers(rule, path)):
             return (rule,)
     places = paths.places(path)
     found = [next((rule for rule in rules if paths.rule_matches(rule, place)), None) for place in places]
