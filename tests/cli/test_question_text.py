@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ostinato.cli.question_text import MAX_VALUE_LINES, answer_letters, question_text
 from ostinato.engine.options import PermissionAsked
@@ -89,3 +90,17 @@ def test_what_is_remembered_stands_there_with_the_rules_it_means_and_where_it_is
 )
 def test_nothing_is_markup(markup: str):
     assert f"command: {markup}\n" in text_of("Bash", command=markup)
+
+
+def test_a_command_shows_where_its_links_lead_and_a_name_can_draw_no_line_of_its_own():
+    links = ((Path("/w/notes.txt"), Path("/out/t\ny  yes")), (Path("/w/a\nb"), Path("/out/b")))
+    asked = PermissionAsked("Bash", "t1", {"command": "rm notes.txt"}, "", links=links)
+    shown = question_text(asked, Path("/w"), None)
+    assert "/w/notes.txt, which leads to /out/t" in shown
+    assert "which leads to /out/b\n" in shown
+    assert (
+        len(shown.splitlines())
+        == len(question_text(replace(asked, links=()), Path("/w"), None).splitlines()) + 2
+    )
+    many = replace(asked, links=links * MAX_VALUE_LINES)
+    assert f"{MAX_VALUE_LINES} more" in question_text(many, Path("/w"), None)

@@ -7,7 +7,10 @@ from tests.permissions.gate_calls import policy
 
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.call_report import report_call
+from ostinato.permissions.decision import decide
+from ostinato.permissions.report_text import report_text
 from ostinato.permissions.typed_call import typed_call
+from ostinato.permissions.verdict import Ask
 
 ASKING_MODES: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan")
 FILE_TOOLS = ("Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit")
@@ -133,3 +136,28 @@ def test_a_rule_for_going_to_a_folder_settles_that_and_nothing_done_there(place:
     assert answer("cd outdir", *through_link) == "allow"
     assert answer("cd outdir", through_link[0]) == answer("cd outdir", through_link[1]) == "ask"
     assert answer(f"cd {outside}", "allow Cd", f"deny Cd(/{outside})") == "deny"
+
+
+@pytest.mark.parametrize("folder", ["work", "link"])
+@pytest.mark.parametrize("command", [command for command in COMMANDS if "cd" not in command])
+def test_a_question_about_a_command_names_where_its_links_lead_and_no_path_that_is_none(
+    place: Path, command: str, folder: str
+):
+    cwd = place / folder
+    for path, real in (("outdir/t.txt", "outside/t.txt"), ("notes.txt", None), ("dir/t.txt", None)):
+        call = typed_call("Bash", command.format(path), cwd=cwd, roots=(place / "work",), home=place / "home")
+        expected = () if real is None else ((cwd / path, place / real),)
+        verdict = decide(call, policy("ask Bash"))
+        assert isinstance(verdict, Ask)
+        assert verdict.links == expected
+        shown = report_text(report_call(call, policy("ask Bash")))
+        assert (f"{cwd / path}, which leads to {place}/{real}" in shown) == bool(expected)
+
+
+def test_a_wildcard_that_meets_a_link_is_named_with_where_that_leads(place: Path):
+    def links(text: str) -> tuple[tuple[Path, Path], ...]:
+        call = typed_call("Bash", text, cwd=place / "work", roots=(place / "work",), home=place / "home")
+        return report_call(call, policy()).links
+
+    assert links("rm out.*") == ((place / "work/out.*", place / "outside/t.txt"),)
+    assert links("rm dir/*") == ()

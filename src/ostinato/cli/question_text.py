@@ -13,7 +13,7 @@ import msgspec
 from ostinato.engine.options import PermissionAsked
 from ostinato.errors import UsageError
 from ostinato.home_folder import expand_home
-from ostinato.visible_text import one_line, visible
+from ostinato.visible_text import one_line, visible, visible_line
 
 PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
 MAX_VALUE_LINES: Final = 40
@@ -27,6 +27,7 @@ def question_text(asked: PermissionAsked, cwd: Path, home: Path | None) -> str:
     lines = [f"The model asks for {one_line(asked.tool_name, _MAX_NAME_CHARACTERS)}:"]
     for name, value in asked.input.items():
         lines += _field(name, value, cwd, home)
+    lines += _links(asked.links)
     if asked.reason:
         lines += _barred("why", asked.reason)
     return "\n" + "".join(f"{line}\n" for line in (*lines, *_answers(asked)))
@@ -58,6 +59,13 @@ def _field(name: str, value: object, cwd: Path, home: Path | None) -> Iterator[s
     real = resolved_path(text, cwd, home) if name in PATH_FIELDS else text
     if real != text:
         yield from _barred("which is", real)
+
+
+def _links(links: tuple[tuple[Path, Path], ...]) -> Iterator[str]:
+    for path, target in links[:MAX_VALUE_LINES]:
+        yield f"  {visible_line(str(path))}, which leads to {visible_line(str(target))}"
+    if len(links) > MAX_VALUE_LINES:
+        yield f"  … and {len(links) - MAX_VALUE_LINES:,} more that lead elsewhere"
 
 
 def _barred(name: str, text: str, max_lines: int | None = None) -> Iterator[str]:

@@ -144,7 +144,13 @@ class Gate:
             return _nobody_to_ask(verdict)
         file = None if self._keeper is None else self._keeper.file
         asked = PermissionAsked(
-            query.tool.name, query.tool_use_id, query.input, verdict.reason.text, verdict.suggestions, file
+            query.tool.name,
+            query.tool_use_id,
+            query.input,
+            verdict.reason.text,
+            verdict.suggestions,
+            file,
+            verdict.links,
         )
         try:
             return await self._answered(query, asked, await self._can_use_tool(asked))

@@ -43,6 +43,7 @@ class PermissionAsked(msgspec.Struct, frozen=True):
     `suggestions` has one rule for each simple command that is still open, and is empty for what cannot be proven: then the
     only honest answers are "this once" and "no". Hand them back in `Allow(remember=asked.suggestions)`. `rules_file` is where
     they would be written; None: they can only hold for the conversation (no settings are read, or the folder is not trusted).
+    `links` are the paths in a command that lead elsewhere by a symbolic link, each with where it leads.
     """
 
     tool_name: str
@@ -51,6 +52,7 @@ class PermissionAsked(msgspec.Struct, frozen=True):
     reason: str
     suggestions: tuple[str, ...] = ()
     rules_file: Path | None = None
+    links: tuple[tuple[Path, Path], ...] = ()
 
 
 CanUseTool = Callable[[PermissionAsked], Awaitable[Allow | Deny]]

@@ -1,7 +1,7 @@
 """The paths of one call and where they lead: inside the workspace, under a rule, or under protection."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -95,6 +95,21 @@ class CallPaths(msgspec.Struct, frozen=True):
         targets = self.targets(path)
         return tuple(dict.fromkeys((Path(os.path.normpath(path)), *targets))) if targets else ()
 
+    def links(self) -> tuple[tuple[Path, Path], ...]:
+        """The paths in a shell text that may be files and lead elsewhere, with where; a link above the working folder is
+        the user's own way there and does not count."""
+        found: dict[Path, Path] = {}
+        for path in (path for each in self.effects for path in (*each.writes, *each.mentions, *each.reads)):
+            named = Path(os.path.normpath(path))
+            said = {named}
+            if named.is_relative_to(self.call.cwd):
+                said |= {folder / named.relative_to(self.call.cwd) for folder in self.targets(self.call.cwd)}
+            literal, *matches = self.targets(path) or (named,)
+            elsewhere = [target for target in matches if target.parent != literal.parent]
+            if literal not in said or elsewhere:
+                found[path] = elsewhere[0] if elsewhere else literal
+        return tuple((path, target) for path, target in found.items() if not _is_told(path, target, found))
+
     def rule_matches(self, rule: Rule, place: Path) -> bool:
         """Whether the rule covers this one of the `places`."""
         return self._matches(rule, place)
@@ -138,6 +153,11 @@ class CallPaths(msgspec.Struct, frozen=True):
 
     def reads(self) -> tuple[Path, ...]:
         return self.call.reads + tuple(path for effect in self.effects for path in effect.reads)
+
+
+def _is_told(path: Path, target: Path, links: Mapping[Path, Path]) -> bool:
+    """Whether another of the links, above the path, says already where it leads."""
+    return any(above in links and links[above] / path.relative_to(above) == target for above in path.parents)
 
 
 def paths_of(call: CallFacts) -> CallPaths:

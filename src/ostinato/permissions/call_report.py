@@ -68,7 +68,8 @@ class CallReport(msgspec.Struct, frozen=True):
     """The whole call. `unread` says why a shell text is not in the provable subset, "" if it is or there is none.
 
     `folders` are those in which a command of a shell text may run: the working folder and what `cd` leads to.
-    `suggestions` are rules that would answer the same call from now on.
+    `suggestions` are rules that would answer the same call from now on. `links` are the paths in a shell text that may be
+    files and lead elsewhere, with where.
     """
 
     tool_name: str
@@ -79,6 +80,7 @@ class CallReport(msgspec.Struct, frozen=True):
     unread: str = ""
     folders: tuple[Path, ...] = ()
     parts: tuple[PartReport, ...] = ()
+    links: tuple[tuple[Path, Path], ...] = ()
 
 
 def report_call(call: CallFacts, policy: Policy) -> CallReport:
@@ -92,6 +94,7 @@ def report_call(call: CallFacts, policy: Policy) -> CallReport:
         verdict.reason,
         _suggestions(verdict),
         folders=(call.start,),
+        links=paths.links(),
     )
     match call.shell:
         case None:

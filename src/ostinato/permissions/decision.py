@@ -58,7 +58,8 @@ def decide_paths(paths: CallPaths, policy: Policy) -> Verdict:
     suggested = suggest_rules(paths, is_settled=partial(is_settled, allowance=allowance))
     if not suggested and verdict.reason.kind == "no_rule":
         suggested = rules_for_redirections(allowance)
-    return replace(verdict, suggestions=suggested if _would_hold(suggested, paths, policy) else ())
+    held = suggested if _would_hold(suggested, paths, policy) else ()
+    return replace(verdict, suggestions=held, links=paths.links())
 
 
 def _would_hold(suggested: tuple[str, ...], paths: CallPaths, policy: Policy) -> bool:

@@ -33,6 +33,8 @@ def _lines(report: CallReport) -> Iterator[str]:
         return
     if len(report.folders) > 1:
         yield f"it may run in {', '.join(_path(folder) for folder in report.folders)}"
+    for path, target in report.links[:MAX_SHOWN_PATHS]:
+        yield f"it names {_path(path)}, which leads to {_path(target)}"
     is_shell = any(part.words or part.redirects or part.assignments for part in report.parts)
     if is_shell:
         yield "how it is read:" if len(report.parts) > 1 else "how it is read: one command"

@@ -75,10 +75,12 @@ class Deny(msgspec.Struct, frozen=True):
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A person must decide. `suggestions` are rules that would answer the same call from now on."""
+    """A person must decide. `suggestions` are rules that would answer the same call from now on; `links` the paths in a
+    shell text that lead somewhere else than they say, each with one place where it leads."""
 
     reason: DecisionReason
     suggestions: tuple[str, ...] = ()
+    links: tuple[tuple[Path, Path], ...] = ()
 
 
 Verdict = Allow | Deny | Ask
