@@ -101,6 +101,30 @@ def test_a_termination_leaves_at_once_with_the_terminal_as_it_was(desk: Desk, pl
         assert terminal.left_nothing()
 
 
+FAILS_WHEN_TOLD = """
+import signal
+
+def fail(*_):
+    raise RuntimeError("a fault of the test")
+
+signal.signal(signal.SIGUSR1, fail)
+"""
+"""Python runs it before the command: whatever the program is at, it then raises there."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_fault_of_our_own_leaves_the_terminal_as_it_was_and_is_told(desk: Desk, place: Place):
+    (desk.root / "sitecustomize.py").write_text(FAILS_WHEN_TOLD)
+    modules = os.pathsep.join(filter(None, [str(desk.root), os.environ.get("PYTHONPATH")]))
+    with conversation(desk, turn_for(place), PYTHONPATH=modules) as (terminal, _):
+        place(terminal)
+        os.kill(terminal.process.pid, signal.SIGUSR1)
+        assert terminal.ended() == 1
+        assert terminal.left_nothing()
+        assert "a fault of the test" in terminal.text
+    assert not (desk.work / "x").exists()
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_a_terminal_that_goes_away_ends_it(desk: Desk, place: Place):
     with conversation(desk, turn_for(place)) as (terminal, _):
