@@ -176,7 +176,9 @@ def plant_in_a_repository_inside(repository: Repository) -> Path:
     inner = repository.folder / "inner"
     repository.git("clone", "-q", ".", "inner")
     repository.git("add", "inner")
-    repository.git("config", "core.fsmonitor", str(repository.program), folder=inner)
+    repository.git("config", "filter.x.clean", str(repository.program), folder=inner)
+    (inner / ".gitattributes").write_text("* filter=x\n")
+    (inner / "a.txt").write_text("omega\n")
     return repository.folder
 
 
