@@ -54,6 +54,18 @@ def test_the_question_shows_where_a_path_leads(desk: Desk):
     assert str(desk.root / "elsewhere" / "x.txt") in screen
 
 
+def test_a_command_shows_where_its_links_lead_and_always_through_a_link_is_asked_once(desk: Desk):
+    outside = desk.root / "outside.txt"
+    outside.write_text("old")
+    (desk.work / "notes.txt").symlink_to(outside)
+    calls = [call("Bash", f"t{number}", command="echo hi > notes.txt") for number in (1, 2)]
+    results, screen = asks(desk, "c", *calls)
+    assert f"notes.txt, which leads to {outside}" in screen
+    assert screen.count("The model asks") == 1
+    assert len(results) == 2
+    assert outside.read_text() == "hi\n"
+
+
 def test_what_led_to_the_call_stands_before_the_question(desk: Desk):
     asked = (say("this is why I want to do it"), call("Bash", "t1", command="touch x"))
     _, screen = asks(desk, "n", *asked)
