@@ -205,3 +205,17 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/config").mkdir()
     assert repository_problem(tmp_path)
+
+
+@pytest.mark.parametrize("head", [None, "", "nonsense\n"])
+def test_a_git_folder_that_git_passes_over_hides_none_above_it(tmp_path: Path, head: str | None):
+    repository(tmp_path)
+    git(tmp_path, "config", "--local", "core.fsmonitor", "touch ran")
+    inside = tmp_path / "sub"
+    (inside / ".git").mkdir(parents=True)
+    if head is not None:
+        (inside / ".git" / "HEAD").write_text(head)
+
+    git(inside, "status")  # goes on to the one above, and runs what is planted there
+    assert (tmp_path / "ran").exists()
+    assert repository_problem(inside)

@@ -52,17 +52,22 @@ def _problems(folder: Path) -> Iterator[str]:
 
 
 def _git_folders(folder: Path) -> tuple[Path, ...]:
-    """The git folder of the repository around `folder` and, for a worktree, the one it shares; empty outside of any."""
+    """The git folders in and above `folder`, with what a worktree shares; empty outside of any repository. All of them: git passes over
+    a folder that it finds no good (an empty `.git`, one with an odd `HEAD`) and goes on to the one above.
+    """
     real = Path(os.path.realpath(folder))
-    for parent in (real, *real.parents):
-        entry = parent / ".git"
-        if entry.is_dir():
-            return _with_shared(entry)
-        if entry.is_file():
-            target = _text(entry).removeprefix("gitdir:").strip()
-            return _with_shared(parent / target)
-        if (parent / "HEAD").exists() and (parent / "objects").is_dir():
-            return _with_shared(parent)
+    return tuple(found for parent in (real, *real.parents) for found in _git_folders_at(parent))
+
+
+def _git_folders_at(folder: Path) -> tuple[Path, ...]:
+    entry = folder / ".git"
+    if entry.is_dir():
+        return _with_shared(entry)
+    if entry.is_file():
+        target = _text(entry).removeprefix("gitdir:").strip()
+        return _with_shared(folder / target)
+    if (folder / "HEAD").exists() and (folder / "objects").is_dir():
+        return _with_shared(folder)
     return ()
 
 
