@@ -107,7 +107,7 @@ def test_the_rules_for_every_other_call_hold(place: Path):
 def test_a_file_behind_a_link_needs_a_rule_for_its_name_and_one_for_its_place(place: Path, tool: str):
     call = typed_call(tool, "out.txt", cwd=place / "work", roots=(place / "work",), home=place / "home")
     kind = "Read" if tool in {"Read", "Grep"} else "Edit"
-    both = (f"{kind}(/{place}/work/out.txt)", f"{kind}(/{place}/outside/t.txt)")
+    both = (f"{kind}(/{place / 'work'}/out.txt)", f"{kind}(/{place}/outside/t.txt)")
     assert report_call(call, policy()).suggestions == both
     for rules in (both[:1], both[1:]):
         assert report_call(call, policy(*(f"allow {rule}" for rule in rules))).outcome == "ask"
@@ -124,7 +124,7 @@ def test_a_rule_for_going_to_a_folder_settles_that_and_nothing_done_there(place:
         return report_call(call, policy(*rules)).outcome
 
     outside = f"{place}/outside"
-    through_link = (f"allow Cd(/{place}/work/outdir)", f"allow Cd(/{outside})")
+    through_link = (f"allow Cd(/{place / 'work'}/outdir)", f"allow Cd(/{outside})")
     assert answer(f"cd {outside}") == "ask"
     for rule in (f"allow Cd(/{outside})", f"allow Cd(/{place}/**)", "allow Cd", f"allow Read(/{outside})"):
         assert answer(f"cd {outside}", rule) == "allow"
