@@ -98,6 +98,9 @@ MAX_SEARCHES: Final = 5
 class ModelRequest(msgspec.Struct, frozen=True):
     """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out.
 
+    `own_system_blocks`: so many of the last `system` blocks tell of this conversation alone. What stands before them, and the tools,
+    other conversations send too, so a provider's cache can hold it for all of them.
+
     `wants_stream` False asks for the reply in one piece: the same events come, all at once at its end. It is the way out
     when streaming fails. `continues_reply`: the last message is the assistant's, a reply that the provider paused
     and now goes on with. `searches_web`: the provider may search the web itself while it answers, where it can.
@@ -115,6 +118,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     wants_stream: bool = True
     continues_reply: bool = False
     searches_web: bool = False
+    own_system_blocks: int = 0
 
     @property
     def max_searches(self) -> int:

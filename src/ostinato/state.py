@@ -299,9 +299,12 @@ Outcome = (
 
 
 class ModelSettings(msgspec.Struct, frozen=True):
-    """How to call the model of a query: prompt parts, the user context prepended at call time, sampling."""
+    """How to call the model of a query: prompt parts, the user context prepended at call time, sampling. `own_system_blocks`: see
+    `ModelRequest`.
+    """
 
     system: tuple[str, ...]
     user_context: str = ""
     temperature: float | None = None
     searches_web: bool = False
+    own_system_blocks: int = 0

@@ -1,5 +1,5 @@
 """With the marks that a request carries, a service that caches as Anthropic's does finds all that the request before had sent: it keeps
-what stands before each mark, and looks from a mark back over at most twenty blocks.
+what stands before each mark, and looks from a mark back over at most twenty blocks. Another conversation finds what both begin with.
 """
 
 import json
@@ -16,6 +16,7 @@ from ostinato.ports import ModelFacts, ModelRequest, QuerySource, QueryTracking,
 from ostinato.providers.anthropic_wire import AnthropicBodies
 
 FACTS = ModelFacts("anthropic", "m", 200_000, 8_000)
+TOOLS = (ToolSchema("Read", "Reads.", {"type": "object"}),)
 LOOKBACK = 20
 MAX_MARKS = 4
 
@@ -55,8 +56,10 @@ def turn(number: int, calls: int, texts: int = 0) -> list[Message]:
     return [reply, UserMessage(f"t{number}", results, origin="tool_result")]
 
 
-def bodies(turns: list[list[Message]]) -> list[bytes]:
-    """The requests of a conversation that grows by these turns."""
+def bodies(
+    turns: list[list[Message]], system: tuple[str, ...] = ("You are one.",), own: int = 0
+) -> list[bytes]:
+    """The requests of a conversation that grows by these turns; so many of the last system blocks are its own."""
     encoder, normaliser = AnthropicBodies(FACTS), Normaliser(FACTS, strict=True)
     history = History.empty().append(UserMessage("p", (Text("go"),)))
     made: list[bytes] = []
@@ -67,12 +70,13 @@ def bodies(turns: list[list[Message]]) -> list[bytes]:
             encoder.body(
                 ModelRequest(
                     "m",
-                    ("You are one.",),
+                    system,
                     messages,
-                    (ToolSchema("Read", "Reads.", {"type": "object"}),),
+                    TOOLS,
                     1_000,
                     QuerySource("sdk"),
                     QueryTracking("q"),
+                    own_system_blocks=own,
                 )
             )
         )
@@ -88,10 +92,41 @@ def assert_all_found(made: list[bytes]) -> None:
 
 @pytest.mark.parametrize("calls", [0, 1, 7, 8, 10, 11, 20, 30, 64, 200])
 def test_however_many_calls_a_reply_makes_all_of_the_request_before_is_found(calls: int):
-    assert_all_found(bodies([turn(n, calls) for n in range(3)]))
+    turns = [turn(n, calls) for n in range(3)]
+    assert_all_found(bodies(turns))
+    assert_all_found(bodies(turns, ("You are one.", "You are here."), own=1))
 
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30)), min_size=1, max_size=4))
 def test_in_any_order_of_long_and_short_turns(shapes: list[tuple[int, int]]):
     assert_all_found(bodies([turn(n, calls, texts) for n, (calls, texts) in enumerate(shapes)]))
+
+
+SHARED = 3
+"""The tool and two system blocks."""
+
+
+@pytest.mark.parametrize("calls", [0, 1, 8, 30])
+def test_another_conversation_finds_the_tools_and_the_system_prompt_but_what_is_its_own(calls: int):
+    service = Service()
+    for where in "here", "there":
+        made = bodies(
+            [turn(n, calls) for n in range(2)], ("You are one.", "Be brief.", f"You are {where}."), own=1
+        )
+        read = [service.read(body) for body in made]
+        assert read[0][0] == (0 if where == "here" else SHARED)
+
+
+def test_when_its_messages_are_others_a_conversation_finds_its_own_system_blocks_too():
+    service, system = Service(), ("You are one.", "Be brief.", "You are here.")
+    for body in bodies([turn(0, 1)], system, own=1):
+        service.read(body)
+    encoder = AnthropicBodies(FACTS)
+    messages = Normaliser(FACTS, strict=True).request_messages(
+        History.empty().append(UserMessage("s", (Text("A summary."),))), "Today is another day."
+    )
+    request = ModelRequest(
+        "m", system, messages, TOOLS, 1_000, QuerySource("sdk"), QueryTracking("q"), own_system_blocks=1
+    )
+    assert service.read(encoder.body(request))[0] == SHARED + 1

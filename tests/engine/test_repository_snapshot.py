@@ -1,5 +1,6 @@
 """What git says of the folder stands behind the system prompt, the same for a whole conversation, and starts no program but git."""
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping
@@ -12,7 +13,8 @@ from msgspec.structs import replace
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.options import Options
 from ostinato.engine.repository_snapshot import MAX_STATUS_CHARACTERS, repository_snapshot
-from ostinato.testing import SCRIPTED_FACTS, Reply, ScriptedModel, call, say
+from ostinato.providers.anthropic_wire import CACHE_MARK, AnthropicBodies
+from ostinato.testing import SCRIPTED_FACTS, Reply, ScriptedModel, anthropic_problems, call, say
 
 pytestmark = pytest.mark.process
 
@@ -96,6 +98,25 @@ async def test_it_is_the_end_of_the_system_prompt_and_stays_the_same_when_files_
     assert first[-2] == "Speak French."
     assert "First words" in first[-1]
     assert second == first
+
+
+async def test_conversations_in_different_repositories_send_the_same_up_to_the_cache_mark_before_it(
+    tmp_path: Path,
+):
+    bodies: list[bytes] = []
+    for name in "one", "two":
+        (tmp_path / name).mkdir()
+        repository = Repository(tmp_path / name)
+        repository.git("commit", "-q", "--amend", "-m", f"Only in {name}")
+        model = ScriptedModel(Reply(say("ok")))
+        (system,) = await systems(repository.options(model, append_system_prompt="Be kind."), model)
+        assert f"Only in {name}" in system[-1]
+        bodies.append(AnthropicBodies(SCRIPTED_FACTS).body(model.requests[0]))
+    first, second = (body[: body.index(CACHE_MARK) + len(CACHE_MARK)] for body in bodies)
+    assert first == second
+    assert first.endswith(b'"Be kind."' + CACHE_MARK)
+    for body in bodies:
+        assert anthropic_problems(json.loads(body)) == ()
 
 
 @pytest.mark.parametrize("more", [{"instructions": False}, {"system_prompt": "Mine."}, {"small": True}])

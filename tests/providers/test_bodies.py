@@ -335,6 +335,44 @@ def test_marks_are_at_most_four_on_the_wire_and_the_last_block_has_one(calls: in
     assert count_marks(body["system"] if system else []) + count_marks(body["tools"]) == 1
 
 
+@pytest.mark.parametrize("calls", [1, 7, 8, 16, 60])
+@pytest.mark.parametrize(
+    ("system", "own", "shared_end"),
+    [
+        (("a", "b", "mine"), 1, ("system", 1)),
+        (("a", " ", "mine"), 1, ("system", 0)),
+        (("a", "mine", "mine too"), 2, ("system", 0)),
+        (("a", "b"), 0, ("system", 1)),
+        (("a", " "), 1, ("system", 0)),
+        (("mine",), 1, ("tools", 0)),
+        ((" ", "mine"), 1, ("tools", 0)),
+        (("mine",), 7, ("tools", 0)),
+    ],
+)
+def test_a_mark_stands_where_what_other_conversations_send_too_ends(
+    calls: int, system: tuple[str, ...], own: int, shared_end: tuple[str, int]
+):
+    body = anthropic_body(request([user(Text("hi")), *turn(calls)], system=system, own_system_blocks=own))
+    where, place = shared_end
+    assert body[where][place]["cache_control"] == MARK
+    assert count_marks(body) <= 4
+    assert [block["text"] for block in body["system"]] == [text for text in system if text.strip()]
+    plain = anthropic_body(request([user(Text("hi")), *turn(calls)], system=system))
+    assert body["messages"] == plain["messages"]
+    assert without_marks(body) == without_marks(plain)
+
+
+def test_where_a_mark_is_left_the_conversations_own_system_blocks_have_it():
+    marked = [
+        ["cache_control" in block for block in anthropic_body(sent)["system"]]
+        for sent in (
+            request([user(Text("hi")), *turn(calls)], system=("a", "mine"), own_system_blocks=1)
+            for calls in (1, 16)
+        )
+    ]
+    assert marked == [[True, True], [True, False]]
+
+
 def test_after_a_long_turn_there_is_a_mark_fifteen_blocks_before_the_end_and_one_where_the_turn_began():
     messages = [user(Text("hi")), *turn(20)]
     assert mark_places(messages) == {2: frozenset({19, 4}), 0: frozenset({0})}

@@ -333,7 +333,11 @@ class _Maker:
             workspace=place.workspace,
             files=place.files,
             settings=ModelSettings(
-                system, around.user_context, options.temperature, self._searches_itself(chosen)
+                system,
+                around.user_context,
+                options.temperature,
+                self._searches_itself(chosen),
+                own_system_blocks=1 if around.repository.strip() else 0,
             ),
             config=with_retries(options.config, ground.environment),
             permission_mode=self._gate.permission_mode,

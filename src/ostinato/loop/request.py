@@ -124,6 +124,7 @@ class RequestBuilder:
             temperature=self._settings.temperature,
             thinking=context.thinking,
             continues_reply=_continues_reply(state),
+            own_system_blocks=self._settings.own_system_blocks,
         )
 
 

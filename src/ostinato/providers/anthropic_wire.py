@@ -4,7 +4,7 @@ A body is joined from bytes that are cached per message; cache marks are put on 
 where it matters: on the wire. At most four, never on thinking blocks or blank text.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -30,6 +30,7 @@ from ostinato.providers.lenient_json import encode
 from ostinato.providers.token_counts import TokenCount
 
 CACHE_MARK = b',"cache_control":{"type":"ephemeral"}}'
+MAX_MARKS = 4
 BLOCKS_BETWEEN_MARKS = 15
 """The service looks about 20 blocks back from a mark for what it has cached; 15 leaves room."""
 
@@ -138,21 +139,30 @@ class AnthropicBodies:
             b',"%s":%s' % (name.encode(), value)
             for name, value in _optional(request, self._facts, self.given_up)
         ]
-        has_system = any(text.strip() for text in request.system)
+        marks = mark_places(request.messages)
+        own_starts = max(0, len(request.system) - request.own_system_blocks)
+        shared = self._system(request.system[:own_starts])
+        own = self._system(request.system[own_starts:])
         if request.tools or request.searches_web:
             tools = self._encoded.of(request.tools, _encode_tools)
             if request.searches_web:
                 tools = b",".join(filter(None, (tools, SEARCH_TOOL)))
-            parts += [b',"tools":[', tools if has_system else _with_mark(tools), b"]"]
-        if has_system:
-            system = self._encoded.of(request.system, _encode_system)
-            parts += [b',"system":[', _with_mark(system), b"]"]
-        parts += [b',"messages":[', b",".join(self._messages(request.messages)), b"]"]
+            parts += [b',"tools":[', tools if shared else _with_mark(tools), b"]"]
+        if shared or own:
+            # The first mark is for other conversations; one behind what is this one's own serves it when its messages are edited.
+            has_room = sum(map(len, marks.values())) < MAX_MARKS - 1
+            system = (*_last_marked(shared), *(_last_marked(own) if has_room else own))
+            parts += [b',"system":[', b",".join(system), b"]"]
+        parts += [b',"messages":[', b",".join(self._messages(request.messages, marks)), b"]"]
         parts.append(b',"stream":true}' if request.wants_stream else b',"stream":false}')
         return b"".join(parts)
 
-    def _messages(self, messages: Sequence[RequestMessage]) -> list[bytes]:
-        marks = mark_places(messages)
+    def _system(self, texts: Sequence[str]) -> list[bytes]:
+        return [self._encoded.of(text, _encode_text) for text in texts if text.strip()]
+
+    def _messages(
+        self, messages: Sequence[RequestMessage], marks: Mapping[int, frozenset[int]]
+    ) -> list[bytes]:
         of, plain = self._encoded.of, self._encode_plain
         parts = [
             of(message, plain) if index not in marks else self._encode(message, marks[index])
@@ -210,6 +220,10 @@ def _with_mark(blocks: bytes) -> bytes:
     return blocks[:-1] + CACHE_MARK
 
 
+def _last_marked(blocks: Sequence[bytes]) -> Sequence[bytes]:
+    return [*blocks[:-1], *map(_with_mark, blocks[-1:])]
+
+
 def _optional(request: ModelRequest, facts: ModelFacts, given_up: GivenUp) -> Iterator[tuple[str, bytes]]:
     """Thinking, temperature and effort. The first two exclude one another; only the models that decide themselves how much
     to think take a word for it."""
@@ -233,8 +247,8 @@ def _thinking(request: ModelRequest, facts: ModelFacts) -> bytes:
     return b""
 
 
-def _encode_system(system: tuple[str, ...]) -> bytes:
-    return b",".join(encode(Text(text)) for text in system if text.strip())
+def _encode_text(text: str) -> bytes:
+    return encode(Text(text))
 
 
 def _encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:
