@@ -65,8 +65,8 @@ class PassFacts(msgspec.Struct, frozen=True):
     """What a stage knows of the pass it works for.
 
     `used_tokens`: what the request would have now, after the stages before this one. `was_refused`: this very view was too long for
-    the model, whatever it was counted as. `idle_s`: since the last reply ended, None
-    where nobody knows. `summarise` asks the model of the pass. `compact_failures`: compactions of this query that failed in a row;
+    the model, whatever it was counted as. `idle_s`: since the pass before, or since the
+    last reply of an earlier run; None where nobody knows. `summarise` asks the model of the pass. `compact_failures`: compactions of this query that failed in a row;
     `compact_failed` is told of one more. `accounting`: None where there is no small model for it.
     """
 

@@ -35,7 +35,7 @@ REMINDER: Final = "<system-reminder>"
 class _Sent(msgspec.Struct):
     """A request in short, and what was in the cache after its reply. `context`: a hash of what stands before the conversation, 0 if
     nothing does. `blocks`: one for each block of its messages, in order; those of the last message begin at `last_starts`, and it is
-    number `count`.
+    number `count`. `blocks` None: a request of an earlier run, of which only the end of its reply is known.
     """
 
     response_id: str
@@ -44,7 +44,7 @@ class _Sent(msgspec.Struct):
     tools: Sequence[ToolSchema]
     system: tuple[str, ...]
     context: int
-    blocks: "array[int]"
+    blocks: "array[int] | None"
     last_starts: int
     count: int
     cached_tokens: int
@@ -52,13 +52,18 @@ class _Sent(msgspec.Struct):
 
 
 class CacheWatch:
-    """Watches one conversation. Implements `WatchCache`."""
+    """Watches one conversation. Implements `WatchCache`. `replied_s`: when the last reply of an earlier run ended (monotonic seconds).
+    A loss of which nothing from then explains anything is not told: what else differs from that run is not known.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, replied_s: float | None = None) -> None:
         self._before: _Sent | None = None
+        self._replied_s = replied_s
 
     def __call__(self, replied: Replied, /) -> CacheBreak | None:
         before, usage = self._before, replied.usage
+        if before is None and self._replied_s is not None:
+            before = _of_earlier_run(replied, self._replied_s)
         expected, read = before.cached_tokens if before else 0, usage.cache_read_input_tokens
         lost = expected - read
         is_lost = lost >= MIN_LOST_TOKENS and lost > MIN_LOST_SHARE * expected
@@ -67,6 +72,8 @@ class CacheWatch:
         if before is None or not is_lost:
             return None
         (cause, what), *also = causes = _causes(before, sent, edits)
+        if cause == "server" and before.blocks is None:
+            return None
         is_edited = any(named in {"edit", "compaction"} for named, _ in causes)
         changed_by = tuple(edit.edit_id for edit in edits) if is_edited else ()
         return CacheBreak(cause, expected, read, what, changed_by, tuple(also))
@@ -76,7 +83,7 @@ def _sent(replied: Replied, before: _Sent | None) -> _Sent:
     """`before`: a request that this one is known to go on from, so that only what is new is looked at."""
     request, usage = replied.request, replied.usage
     blocks, count = array("q"), 0
-    if before is not None and before.count <= len(request.messages):
+    if before is not None and before.blocks is not None and before.count <= len(request.messages):
         blocks, count = before.blocks[: before.last_starts], max(0, before.count - 1)
     context = _context(request.messages)
     last_starts = len(blocks)
@@ -85,7 +92,7 @@ def _sent(replied: Replied, before: _Sent | None) -> _Sent:
         blocks.extend(_hashes(message, skipped=1 if context and place == 0 else 0))
     return _Sent(
         replied.response_id,
-        f"{replied.model.provider}/{request.model}",
+        _name(replied),
         request.thinking,
         request.tools,
         request.system,
@@ -96,6 +103,33 @@ def _sent(replied: Replied, before: _Sent | None) -> _Sent:
         usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
         replied.began_s,
     )
+
+
+def _of_earlier_run(replied: Replied, replied_s: float) -> _Sent | None:
+    """The last request of that run as far as its reply tells of it; the rest counts as unchanged."""
+    log = reversed(replied.messages.log())
+    last = next((record for record in log if isinstance(record, ResponseEnded)), None)
+    if last is None:
+        return None
+    request, usage = replied.request, last.usage
+    is_same = last.model == request.model
+    return _Sent(
+        last.response_id,
+        _name(replied) if is_same else last.model,
+        request.thinking,
+        request.tools,
+        request.system,
+        _context(request.messages),
+        None,
+        0,
+        0,
+        usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+        replied_s,
+    )
+
+
+def _name(replied: Replied) -> str:
+    return f"{replied.model.provider}/{replied.request.model}"
 
 
 def _causes(before: _Sent, sent: _Sent, edits: Sequence[AnyEdit]) -> Sequence[tuple[CacheBreakCause, str]]:
@@ -122,8 +156,15 @@ def _changed_messages(
     is_taken_away = bool(edits) and bool(before.context) != bool(sent.context)
     if before.context != sent.context and not is_taken_away:
         yield "instructions", ""
-    if is_taken_away or sent.blocks[: len(before.blocks)] != before.blocks:
+    if is_taken_away or _has_changed(before.blocks, sent.blocks, edits):
         yield _changed_by(edits), ""
+
+
+def _has_changed(before: "array[int] | None", sent: "array[int] | None", edits: Sequence[AnyEdit]) -> bool:
+    """Of blocks that are not known, an edit is all that tells of a change."""
+    if before is None or sent is None:
+        return bool(edits)
+    return sent[: len(before)] != before
 
 
 def _changed_by(edits: Sequence[AnyEdit]) -> CacheBreakCause:

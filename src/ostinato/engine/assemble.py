@@ -12,6 +12,7 @@ from ostinato.attachments.instruction_files import LoadedInstructions
 from ostinato.deferred_tools import FoundTools, found_in
 from ostinato.engine.apart_commands import may_run_apart, processes_of
 from ostinato.engine.budget import TreeBudget, check_prices
+from ostinato.engine.cache_watching import CacheWatching
 from ostinato.engine.clock import RandomIds, SystemClock
 from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
 from ostinato.engine.fallback_models import open_fallbacks
@@ -19,6 +20,7 @@ from ostinato.engine.fresh_key import key_refresher
 from ostinato.engine.gate import Gate
 from ostinato.engine.ground import Ground, ground_of, limits_of
 from ostinato.engine.known_secrets import KnownSecrets
+from ostinato.engine.last_pass import LastPass, monotonic_s_of
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.offered_tools import BUILTIN_NAMES, Offered, offered_tools
 from ostinato.engine.options import Options
@@ -198,6 +200,8 @@ class _Maker:
             session.notices,
             TodoList(todos_in(session.records)),
             FoundTools(found_in(session.records)),
+            CacheWatching(monotonic_s_of(session.replied_at, self._clock)),
+            LastPass(session.replied_at),
         )
         started = SessionStarted(session.session_id, str(ground.cwd), kept_name(model), VERSION)
         return Begun(place, opened_history(session, started), pending_prompts(session.records))
@@ -272,6 +276,7 @@ class _Maker:
             hideable=hideable,
             snip=self._options.config.snip,
             microcompact=self._options.config.microcompact,
+            last_pass=place.last_pass,
         )
         return ContextPipeline(sources)
 

@@ -1,7 +1,6 @@
 """What shortens one conversation, put together when there is something to shorten: most conversations never come to that."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from ostinato.context_pass import PassFacts
+from ostinato.engine.last_pass import LastPass
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.hideable_rounds import HideableRounds
 from ostinato.history import History
@@ -41,6 +41,7 @@ class ContextSources(msgspec.Struct, frozen=True):
     hideable: HideableRounds | None = None
     snip: bool = True
     microcompact: bool = True
+    last_pass: LastPass = msgspec.field(default_factory=LastPass)
 
 
 class ContextPipeline:
@@ -50,14 +51,11 @@ class ContextPipeline:
         self._sources = sources
         self._stages: Stages | None = None
         self._collapse: Collapse | None = None
-        self._last_pass: datetime | None = None
 
     async def __call__(self, messages: History, facts: PassFacts, /) -> Sequence[AnyEdit]:
         if self._stages is None:
             self._stages = _stages(self._sources, self._collapsing())
-        now, before = self._sources.clock.now(), self._last_pass
-        self._last_pass = now
-        idle_s = None if before is None else (now - before).total_seconds()
+        idle_s = self._sources.last_pass.idle_s(self._sources.clock.now())
         return await self._stages(messages, replace(facts, idle_s=idle_s))
 
     async def drain(self, messages: History, /) -> Sequence[AnyEdit]:

@@ -7,6 +7,7 @@ import msgspec
 
 from ostinato.deferred_tools import FoundTools
 from ostinato.engine.cache_watching import CacheWatching
+from ostinato.engine.last_pass import LastPass
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.setting import Setting
@@ -41,6 +42,7 @@ class Place(msgspec.Struct, frozen=True):
     todos: TodoList = msgspec.field(default_factory=TodoList)
     found_tools: FoundTools = msgspec.field(default_factory=FoundTools)
     watch_cache: CacheWatching = msgspec.field(default_factory=CacheWatching)
+    last_pass: LastPass = msgspec.field(default_factory=LastPass)
 
 
 async def end_processes(place: Place) -> None:

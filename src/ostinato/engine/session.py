@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -22,13 +23,16 @@ from ostinato.records import Record, SettingChanged
 
 
 class Session(msgspec.Struct, frozen=True):
-    """Where records go, what was there before, and what the user should know of it."""
+    """Where records go, what was there before, and what the user should know of it. `replied_at`: when the last reply of an earlier
+    run ended.
+    """
 
     session_id: str
     journal: SessionWriter | MemoryOnly
     records: tuple[Record, ...] = ()
     is_new: bool = True
     notices: tuple[str, ...] = ()
+    replied_at: datetime | None = None
 
 
 def session_to_go_on(options: Options, root: Path | None, cwd: Path) -> Path:
@@ -65,7 +69,7 @@ def resumed_session(path: Path, *, model: str) -> Session:
     if model and chosen_model(records) not in {"", model}:
         records = (*records, SettingChanged("model", model))
         journal.write(records[-1])
-    return Session(session_id, journal, records, False, (*notices, *_damage(found)))
+    return Session(session_id, journal, records, False, (*notices, *_damage(found)), found.replied_at)
 
 
 def _damage(found: Scan) -> Iterable[str]:

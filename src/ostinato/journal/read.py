@@ -6,6 +6,7 @@ Nothing here writes but `move_aside`, which never destroys: what is cut from the
 import itertools
 import os
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from ostinato.codec import (
 from ostinato.errors import JournalError
 from ostinato.history import History
 from ostinato.journal import side_files
-from ostinato.records import Record
+from ostinato.records import Record, ResponseEnded
 
 
 class BadTail(msgspec.Struct, frozen=True):
@@ -39,7 +40,8 @@ class Scan(msgspec.Struct, frozen=True):
 
     `unknown` are records of a later version. `lost` are the SHA-256 names of side files that are missing or damaged;
     their records are shortened or left out. `ignored_lines` counts broken lines of other programs and lines of a writer
-    that had been replaced. `valid_bytes` is the length of the trusted prefix.
+    that had been replaced. `valid_bytes` is the length of the trusted prefix. `replied_at`: when the last reply ended, by the clock
+    of whoever wrote it; None if none did, or its stamp says no moment.
     """
 
     records: tuple[Record, ...] = ()
@@ -54,6 +56,7 @@ class Scan(msgspec.Struct, frozen=True):
     valid_bytes: int = 0
     ignored_lines: int = 0
     bad_tail: BadTail | None = None
+    replied_at: datetime | None = None
 
 
 def read_session(path: Path) -> Scan:
@@ -116,6 +119,7 @@ class _Reading:
         self._first: Envelope | None = None
         self._valid_bytes = 0
         self._ignored = 0
+        self._reply_stamp = ""
         self._doubt: BadTail | None = None
         self._doubtful_lines = 0
         self.has_ended = False
@@ -160,6 +164,8 @@ class _Reading:
             self._unknown.append(record)
         elif record is not None:
             self._records.append(record)
+        if isinstance(record, ResponseEnded):
+            self._reply_stamp = line.envelope.timestamp
 
     def _whole(self, digest: str) -> Record | Unknown | None:
         data = self._load(digest)
@@ -187,7 +193,17 @@ class _Reading:
             valid_bytes=doubt.offset if doubt else self._valid_bytes,
             ignored_lines=self._ignored,
             bad_tail=doubt,
+            replied_at=_moment(self._reply_stamp),
         )
+
+
+def _moment(stamp: str) -> datetime | None:
+    """Of a stamp with a time zone, which a comparison with the clock needs."""
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else moment
 
 
 def renamed(names: ForeignLine, line: ForeignLine) -> ForeignLine:
