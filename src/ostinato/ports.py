@@ -211,8 +211,24 @@ class Denied(msgspec.Struct, frozen=True):
     interrupt: bool = False
 
 
+class Futile(msgspec.Struct, frozen=True):
+    """Nobody was asked, for the call could not succeed; `message`, the tool's own words, goes to the model."""
+
+    message: str
+
+
+class CannotSucceed(Protocol):
+    async def __call__(self, *, is_patient: bool) -> str | None:
+        """Why the call would be refused by its tool if it ran now; None if nobody knows. It looks at what the call would touch, so
+        whoever asks answers for that. `is_patient`: calls that come first are waited for; else nothing is known until they are over.
+        """
+        ...
+
+
 class PermissionQuery(msgspec.Struct, frozen=True):
-    """A call that wants to run, its input validated. `access` is what it will be held to, its paths resolved; None: not known."""
+    """A call that wants to run, its input validated. `access` is what it will be held to, its paths resolved; None: not known.
+    `cannot_succeed` None: it would tell nothing.
+    """
 
     tool: Tool
     tool_use_id: str
@@ -220,11 +236,12 @@ class PermissionQuery(msgspec.Struct, frozen=True):
     workspace: Workspace
     abort: Abort
     access: Access | None = None
+    cannot_succeed: CannotSucceed | None = None
 
 
 class Permissions(Protocol):
-    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
-        """The one answer; may ask a person and wait, and then ends on abort."""
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied | Futile:
+        """The one answer; may ask a person and wait, and then ends on abort. Nobody is asked about what cannot succeed."""
         ...
 
 

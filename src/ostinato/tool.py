@@ -106,6 +106,7 @@ def failure(text: str) -> ToolOutcome:
 CallTool = Callable[[Mapping[str, Any], ToolContext], Awaitable[ToolOutcome | str]]
 ReadAccess = Callable[[Mapping[str, Any], Workspace], Access]
 CheckInput = Callable[[Mapping[str, Any]], str | None]
+LookAhead = Callable[[Mapping[str, Any], ToolContext], Awaitable[str | None]]
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -117,6 +118,8 @@ class Tool(msgspec.Struct, frozen=True):
     decides what the call does; calls that differ in nothing else are the same call made again.
     `timeout_s`: a call that runs longer is stopped; None for the engine's default (`QueryConfig.tool_timeout_s`), `math.inf` for a
     tool that keeps time itself or waits for a person.
+    `cannot_succeed`: asked before a person is asked about a call (never where rules decide): the words in which the call itself would
+    refuse if it ran now, or None. It changes nothing; what it raises, and what takes longer than two seconds, says nothing.
     """
 
     name: str
@@ -125,6 +128,7 @@ class Tool(msgspec.Struct, frozen=True):
     call: CallTool
     aliases: tuple[str, ...] = ()
     validate: CheckInput = lambda _input: None
+    cannot_succeed: LookAhead | None = None
     access: ReadAccess = lambda _input, _workspace: EXCLUSIVE
     is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     interrupt_behaviour: InterruptBehaviour = "block"

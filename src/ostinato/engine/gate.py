@@ -6,7 +6,7 @@ What decides is loaded with the first call, while the reply still streams, so th
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import anyio
 import msgspec
@@ -25,7 +25,7 @@ from ostinato.messages import ToolUse
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.rules import READ_TOOLS, Behaviour, Rule, parse_rule
 from ostinato.permissions.verdict import Allow, Ask, CallFacts, Deny, Policy, Verdict
-from ostinato.ports import Allowed, DecisionReason, Denied, PermissionQuery, Permissions, Workspace
+from ostinato.ports import Allowed, DecisionReason, Denied, Futile, PermissionQuery, Permissions, Workspace
 
 ANSWERED: Final = "your answer"
 """The source of a rule that a person's answer made."""
@@ -98,7 +98,9 @@ class Gate:
         """This gate with some rules more; whatever else changes here changes there."""
         return _WithRules(self, tuple(rules))
 
-    async def decide(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Allowed | Denied:
+    async def decide(
+        self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()
+    ) -> Allowed | Denied | Futile:
         answer = await self._answer(query, more_rules)
         is_hidden = self._hidden_from(query, more_rules)
         return replace(answer, is_hidden=is_hidden) if is_hidden and isinstance(answer, Allowed) else answer
@@ -115,19 +117,45 @@ class Gate:
         searched = query.tool.access(query.input, query.workspace).reads
         return hidden_files(rules, searched, cwd=query.workspace.cwd, home=self._home or NO_HOME)
 
-    async def _answer(self, query: PermissionQuery, more_rules: tuple[Rule, ...]) -> Allowed | Denied:
-        verdict = await self._verdict(query, more_rules)
-        if not isinstance(verdict, Ask):
+    async def _answer(
+        self, query: PermissionQuery, more_rules: tuple[Rule, ...]
+    ) -> Allowed | Denied | Futile:
+        policy, verdict = self._policy, await self._verdict(query, more_rules)
+        if not _would_ask(verdict):
             return _settled(verdict)
-        if self._can_use_tool is None:
-            return _nobody_to_ask(verdict)
-        policy = self._policy
+        if self._can_use_tool is None or not isinstance(verdict, Ask):
+            futile = await self._futile(query, more_rules, is_patient=True)
+            return futile or _settled(await self._now(verdict, policy, query, more_rules))
         async with self._asking:
             # While this question waited for the one before it, that one's answer may have settled both.
-            verdict = verdict if policy is self._policy else await self._verdict(query, more_rules)
-            return await self._asked(query, verdict) if isinstance(verdict, Ask) else _settled(verdict)
+            verdict = await self._now(verdict, policy, query, more_rules)
+            if not isinstance(verdict, Ask):
+                return _settled(verdict)
+            futile = await self._futile(query, more_rules, is_patient=False)
+            return futile or await self._asked(query, verdict)
 
-    def may_read(self, path: Path, workspace: Workspace) -> bool:
+    async def _now(
+        self, verdict: Verdict, policy: Policy, query: PermissionQuery, more_rules: tuple[Rule, ...]
+    ) -> Verdict:
+        """The verdict once more, if mode or rules changed since."""
+        return verdict if policy is self._policy else await self._verdict(query, more_rules)
+
+    async def _futile(
+        self, query: PermissionQuery, more_rules: tuple[Rule, ...], *, is_patient: bool
+    ) -> Futile | None:
+        """Nobody is asked about what cannot succeed. What the model may not read without a yes is not looked at: it would learn whether
+        a file is there, or what is in it.
+        """
+        if query.cannot_succeed is None:
+            return None
+        named = {path for paths in _touched(query, self._home) for path in paths}
+        judged = () if query.access is None else (*query.access.reads, *query.access.writes)
+        if not all(self.may_read(path, query.workspace, more_rules) for path in named.union(judged)):
+            return None
+        why = await query.cannot_succeed(is_patient=is_patient)
+        return None if why is None else Futile(why)
+
+    def may_read(self, path: Path, workspace: Workspace, more_rules: tuple[Rule, ...] = ()) -> bool:
         """Whether the rules allow reading this file without asking anybody."""
         facts = call_facts(
             "Read",
@@ -137,7 +165,7 @@ class Gate:
             is_read_only=True,
             paths=((path,), ()),
         )
-        return isinstance(self._decided(facts), Allow)
+        return isinstance(self._decided(facts, more_rules), Allow)
 
     async def _asked(self, query: PermissionQuery, verdict: Ask) -> Allowed | Denied:
         if self._can_use_tool is None:
@@ -255,7 +283,7 @@ class _WithRules:
         self._gate = gate
         self._rules = rules
 
-    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied | Futile:
         return await self._gate.decide(query, self._rules)
 
 
@@ -334,8 +362,21 @@ def _judged_nowhere(query: PermissionQuery, facts: CallFacts) -> tuple[tuple[Pat
     return tuple(p for p in reads if p not in judged), tuple(p for p in writes if p not in judged)
 
 
-def _settled(verdict: Allow | Deny) -> Allowed | Denied:
-    return Allowed(_reason(verdict)) if isinstance(verdict, Allow) else _denied(verdict)
+def _would_ask(verdict: Verdict) -> bool:
+    return isinstance(verdict, Ask) or (isinstance(verdict, Deny) and verdict.is_unasked)
+
+
+def _settled(verdict: Verdict) -> Allowed | Denied:
+    """Without a person: what would be asked is denied."""
+    match verdict:
+        case Allow():
+            return Allowed(_reason(verdict))
+        case Deny():
+            return _denied(verdict)
+        case Ask():
+            return _nobody_to_ask(verdict)
+        case _:
+            assert_never(verdict)
 
 
 def _nobody_to_ask(verdict: Ask) -> Denied:

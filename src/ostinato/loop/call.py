@@ -6,7 +6,7 @@ The steps before `run` may wait for a person and hold no gate; the executor admi
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, assert_never, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from ostinato.loop.described import Mask, described
 from ostinato.loop.intent import IntendingWorkspace
 from ostinato.loop.noted_files import NotedFiles
 from ostinato.messages import Document, Image, KnownFile, ResultBlock, Text, ToolResult, ToolUse
-from ostinato.ports import Allowed, Denied, PermissionQuery, Permissions
+from ostinato.ports import Allowed, CannotSucceed, Denied, Futile, PermissionQuery, Permissions
 from ostinato.records import FileIntended
 from ostinato.state import ToolUseContext
 from ostinato.tool import (
@@ -102,11 +102,15 @@ def _is_read_only(tool: Tool, checked: Mapping[str, Any]) -> bool:
 
 
 async def permitted(
-    call: Prepared, permissions: Permissions, context: ToolUseContext, mask: Mask
+    call: Prepared,
+    permissions: Permissions,
+    context: ToolUseContext,
+    mask: Mask,
+    cannot_succeed: CannotSucceed | None = None,
 ) -> tuple[Prepared, Allowed] | CallEnd:
-    """Ask the gate; an input that it changed is checked again."""
+    """Ask the gate; an input that it changed is checked again. What cannot succeed ends as an error, not as a denial."""
     query = PermissionQuery(
-        call.tool, call.block.id, call.input, context.workspace, context.abort, access=call.access
+        call.tool, call.block.id, call.input, context.workspace, context.abort, call.access, cannot_succeed
     )
     try:
         decision = await permissions.decide(query)
@@ -116,14 +120,23 @@ async def permitted(
         if must_pass(error):
             raise
         return error_end(call.block, f"the permission check failed: {described(error, mask)}", "denied")
-    if isinstance(decision, Denied):
-        return replace(error_end(call.block, decision.message, "denied"), denied=decision)
+    match decision:
+        case Denied():
+            return replace(error_end(call.block, decision.message, "denied"), denied=decision)
+        case Futile():
+            return error_end(call.block, decision.message)
+        case Allowed():
+            allowed = _as_allowed(call, decision, context, mask)
+            return allowed if isinstance(allowed, CallEnd) else (allowed, decision)
+        case _:
+            assert_never(decision)
+
+
+def _as_allowed(call: Prepared, decision: Allowed, context: ToolUseContext, mask: Mask) -> Prepared | CallEnd:
     if decision.updated_input is None:
-        return replace(call, is_hidden=decision.is_hidden), decision
+        return replace(call, is_hidden=decision.is_hidden)
     changed = _checked(call.tool, call.block, decision.updated_input, context, mask)
-    if isinstance(changed, CallEnd):
-        return changed
-    return replace(changed, is_hidden=decision.is_hidden), decision
+    return changed if isinstance(changed, CallEnd) else replace(changed, is_hidden=decision.is_hidden)
 
 
 async def run_call(

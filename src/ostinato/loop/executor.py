@@ -24,6 +24,7 @@ from ostinato.loop.alarms import Alarms
 from ostinato.loop.call import CallEnd, CallOutcome, Prepared, error_end, permitted, prepare_call, run_call
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.look import known_refusal
 from ostinato.loop.side_question import SideQuestion
 from ostinato.loop.turn_tasks import TurnTask, TurnTasks
 from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage, tool_result_message
@@ -139,7 +140,8 @@ class StreamingToolExecutor:
                 entry.given_up.set()
 
     async def _run(self, entry: _Entry, prepared: Prepared) -> None:
-        answer = await permitted(prepared, self._deps.permissions, self._context, self._deps.mask)
+        look = partial(self._known_refusal, entry, prepared) if prepared.tool.cannot_succeed else None
+        answer = await permitted(prepared, self._deps.permissions, self._context, self._deps.mask, look)
         if entry.is_over:  # the abort and the answer came in the same moment
             return
         if isinstance(answer, CallEnd):
@@ -170,6 +172,16 @@ class StreamingToolExecutor:
             entry.cannot_be_stopped,
         )
         self._finish(entry, end)
+
+    async def _known_refusal(self, entry: _Entry, prepared: Prepared, *, is_patient: bool) -> str | None:
+        """Calls that come first may be what lets this one succeed; what touches nothing does not depend on them."""
+        for other in self._entries[: 0 if prepared.access == NO_ACCESS else self._entries.index(entry)]:
+            if not other.is_over and other.touched.conflicts_with(entry.touched):
+                if not is_patient:
+                    return None
+                await other.done.wait()
+        is_held_up = self._deps.still_running.is_in_the_way_of(entry.touched)
+        return None if is_held_up else await known_refusal(prepared, self._context, self._set_alarm)
 
     def _admit(self) -> None:
         """Start, in order, every waiting call that conflicts with no earlier unfinished one, up to the cap.
@@ -268,9 +280,8 @@ class StreamingToolExecutor:
         denied = end.denied
         if denied is not None:
             self._note_decision(prepared, "deny", denied.reason)
-            self.denials.append(
-                Denial(prepared.tool.name, entry.block.id, prepared.input, denied.reason.text)
-            )
+            denial = Denial(prepared.tool.name, entry.block.id, prepared.input, denied.reason.text)
+            self.denials.append(denial)
         self._finish(entry, end)
         if denied is not None and denied.interrupt:
             self._context.abort.abort("denied")

@@ -53,7 +53,7 @@ def decide_paths(paths: CallPaths, policy: Policy) -> Verdict:
         return verdict
     if policy.mode == "dontAsk":
         text = f"{verdict.reason.text}; the mode `dontAsk` refuses what would be asked"
-        return Deny(replace(verdict.reason, text=text))
+        return Deny(replace(verdict.reason, text=text), is_unasked=True)
     allowance = Allowance(paths, policy)
     suggested = suggest_rules(paths, is_settled=partial(is_settled, allowance=allowance))
     if not suggested and verdict.reason.kind == "no_rule":

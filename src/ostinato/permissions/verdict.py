@@ -71,7 +71,10 @@ class Allow(msgspec.Struct, frozen=True):
 
 
 class Deny(msgspec.Struct, frozen=True):
+    """`is_unasked`: it would be a question, but for the mode `dontAsk`."""
+
     reason: DecisionReason
+    is_unasked: bool = False
 
 
 class Ask(msgspec.Struct, frozen=True):

@@ -21,17 +21,22 @@ NO_SEARCH: Final = (
 
 
 def switched_off_tool(name: str, why: str) -> Tool:
-    """Takes any input, and answers each call with the reason."""
+    """Takes any input, and answers each call with the reason; nobody is asked first."""
 
     async def decline(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         del tool_input, context
         return refusal(why)
+
+    async def is_off(tool_input: Mapping[str, Any], context: ToolContext) -> str:
+        del tool_input, context
+        return why
 
     return Tool(
         name=name,
         description=why,
         input_schema=ANYTHING,
         call=decline,
+        cannot_succeed=is_off,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
     )

@@ -8,7 +8,7 @@ import msgspec
 from ostinato.engine.slash.scene import SlashScene
 from ostinato.loop.abortable import unless_aborted
 from ostinato.permissions.rules import Rule
-from ostinato.ports import Denied, PermissionQuery
+from ostinato.ports import Denied, Futile, PermissionQuery
 from ostinato.records import PermissionDecided
 from ostinato.tool import Tool, ToolContext, ToolOutcome, find_tool
 
@@ -76,6 +76,8 @@ async def _asked_and_run(
     given = {"command": command, "timeout": timeout_ms}
     query = PermissionQuery(tool, call_id, given, scene.workspace, scene.abort)
     answer = await scene.with_rules(rules).decide(query)
+    if isinstance(answer, Futile):
+        return NotRun(answer.message)
     behaviour = "deny" if isinstance(answer, Denied) else "allow"
     reason, wanted = answer.reason, command[:MAX_RECORDED_CHARACTERS]
     scene.record(PermissionDecided(call_id, tool.name, behaviour, reason.rule, reason.source, wanted))
