@@ -119,12 +119,12 @@ class RequestBuilder:
             tools=self._schemas,
             max_output_tokens=max_output_tokens(state, self._max_output_tokens),
             searches_web=self._settings.searches_web and context.model.searches_web,
+            own_system_blocks=self._settings.own_system_blocks,
             source=context.source,
             tracking=context.tracking,
             temperature=self._settings.temperature,
             thinking=context.thinking,
             continues_reply=_continues_reply(state),
-            own_system_blocks=self._settings.own_system_blocks,
         )
 
 
