@@ -16,6 +16,11 @@ from ostinato.messages import (
 )
 
 
+def attached_note(attached: AttachedImage, note: str) -> str:
+    """`note` for an attached image: of which one the user spoke is still said."""
+    return f"The user named the image {attached.path}. {note}"
+
+
 def without_media(message: Message, place: int, note: str) -> Message | None:
     """With the note for the media of the block at `place`, or for the attached image; None if there are none."""
     if isinstance(message, AttachmentMessage) and isinstance(message.attachment, AttachedImage):

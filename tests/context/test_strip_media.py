@@ -16,6 +16,7 @@ from ostinato.messages import (
     user_prompt,
 )
 from ostinato.normalise.normaliser import Normaliser
+from ostinato.records import StripMedia, Undo
 from ostinato.testing import SCRIPTED_FACTS, CountingIds
 
 PICTURE = Image("image/png", "AAAA")
@@ -39,7 +40,20 @@ async def test_every_place_that_holds_media_gets_a_note_and_the_rest_stays():
     assert "AAAA" not in sent
     assert "look" in sent
     assert "seen" in sent
+    assert "a.png" in sent
     assert (await stripped(after))[1] == 0
+
+
+async def test_an_image_that_was_refused_comes_back_when_its_edit_is_taken_back():
+    before = History.empty().extend([
+        user_prompt("p", "look at @a.png"),
+        attachment_message("i", AttachedImage("a.png", PICTURE)),
+    ])
+    edits = await MediaStripping(CountingIds().uuid)(before, None, SCRIPTED_FACTS)
+    after = before.extend(edits)
+    assert [message.uuid for message in after.view()] == ["p", "i"]
+    assert all(isinstance(edit, StripMedia) for edit in edits)
+    assert after.extend([Undo("back", edits[0].edit_id)]).view() == before.view()
 
 
 async def test_without_media_there_is_nothing_to_do():

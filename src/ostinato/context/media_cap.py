@@ -10,6 +10,7 @@ import msgspec
 from ostinato.context.exchanges import unread_from
 from ostinato.context_pass import PassFacts
 from ostinato.history import History
+from ostinato.media_note import attached_note
 from ostinato.messages import (
     AttachedImage,
     AttachmentMessage,
@@ -76,9 +77,7 @@ def _held(view: Sequence[Message]) -> Iterator[_Held]:
     """Oldest first."""
     for message in view:
         if isinstance(message, AttachmentMessage) and isinstance(message.attachment, AttachedImage):
-            yield _Held(
-                message.uuid, 0, 1, f"The user named the image {message.attachment.path}. {MEDIA_DROPPED}"
-            )
+            yield _Held(message.uuid, 0, 1, attached_note(message.attachment, MEDIA_DROPPED))
         elif isinstance(message, UserMessage):
             for place, block in enumerate(message.content):
                 if count := _media_of(block):

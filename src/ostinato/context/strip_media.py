@@ -5,6 +5,7 @@ from typing import Final
 
 from ostinato.errors import ModelError
 from ostinato.history import History
+from ostinato.media_note import attached_note
 from ostinato.messages import (
     AttachedImage,
     AttachmentMessage,
@@ -16,7 +17,7 @@ from ostinato.messages import (
     UserMessage,
 )
 from ostinato.ports import ModelFacts
-from ostinato.records import AnyEdit, Retract, StripMedia
+from ostinato.records import AnyEdit, StripMedia
 
 NOTE: Final = "[an image or document was left out, because the model could not take it]"
 
@@ -36,7 +37,8 @@ class MediaStripping:
 
     def _edits(self, message: Message) -> Sequence[AnyEdit]:
         if isinstance(message, AttachmentMessage) and isinstance(message.attachment, AttachedImage):
-            return (Retract(self._new_uuid(), (message.uuid,)),)
+            note = attached_note(message.attachment, NOTE)
+            return (StripMedia(self._new_uuid(), message.uuid, 0, note),)
         if not isinstance(message, UserMessage):
             return ()
         return [
