@@ -93,3 +93,11 @@ def test_all_causes_are_in_the_notice_and_one_that_nobody_wanted_makes_it_a_warn
     assert [one["cause"] for one in notice.data["also"]] == [blamed, "time"]
     assert "edit-123" in notice.text
     assert WHY[blamed].format(what="WHAT") in notice.text
+
+
+def test_many_edits_are_counted_in_the_text_and_named_in_the_data():
+    edits = tuple(f"edit-{number:03}" for number in range(40))
+    notice = cache_break_notice("u", CacheBreak("edit", 50_000, 0, edits=edits, also=(("time", ""),)))
+    assert "37 more" in notice.text
+    assert notice.data is not None
+    assert notice.data["edits"] == list(edits)

@@ -2,7 +2,7 @@
 what the next request costs with it and without it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -15,14 +15,25 @@ from ostinato.ports import ModelFacts
 from ostinato.records import ResponseEnded
 
 
+class MissedFor(msgspec.Struct, frozen=True):
+    """A cause, and what that was."""
+
+    cause: str
+    what: str = ""
+
+
 class Missed(msgspec.Struct, frozen=True):
-    """`text` says it to people; the rest as in the notice of that moment."""
+    """`text` says it to people; the rest as in the notice of that moment: `cause` and `what` are the first that was found, `also` whatever
+    had changed at the same time.
+    """
 
     cause: str
     text: str
     expected_tokens: int
     read_tokens: int
     edits: tuple[str, ...] = ()
+    what: str = ""
+    also: tuple[MissedFor, ...] = ()
 
 
 class CacheReport(msgspec.Struct, frozen=True):
@@ -60,15 +71,30 @@ def missed(log: Sequence[object]) -> list[Missed]:
 
 def _missed(text: str, data: Mapping[str, Any]) -> Missed:
     """A session's file may hold anything; what is no number counts as none."""
-    edits = cast("Sequence[object]", data.get("edits"))
-    named = tuple(map(str, edits)) if isinstance(edits, list | tuple) else ()
+    first = _missed_for(data)
     return Missed(
-        str(data.get("cause", "")),
+        first.cause,
         text,
         _number(data.get("expected_tokens")),
         _number(data.get("read_tokens")),
-        named,
+        tuple(map(str, _listed(data.get("edits")))),
+        first.what,
+        tuple(_also(_listed(data.get("also")))),
     )
+
+
+def _also(found: Sequence[object]) -> Iterator[MissedFor]:
+    for one in found:
+        if isinstance(one, Mapping) and "cause" in one:
+            yield _missed_for(cast("Mapping[str, Any]", one))
+
+
+def _missed_for(data: Mapping[str, Any]) -> MissedFor:
+    return MissedFor(str(data.get("cause", "")), str(data.get("what", "")))
+
+
+def _listed(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def _number(value: object) -> int:

@@ -1,7 +1,7 @@
 """What the user and programs are told when the provider's prompt cache was missed: how much, and why, in words and as data."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -15,6 +15,8 @@ from ostinato.messages import SystemMessage, notice_message
 from ostinato.state import State
 
 SUBTYPE: Final = "cache_break"
+MAX_NAMED: Final = 3
+"""Edits in the text; the data has them all."""
 
 WHY: Final[Mapping[CacheBreakCause, str]] = MappingProxyType({
     "model": "another model answers ({what})",
@@ -48,7 +50,7 @@ async def tell_cache_break(
 
 
 def cache_break_notice(uuid: str, found: CacheBreak) -> SystemMessage:
-    edits = ", ".join(f"edit {edit[:8]}" for edit in found.edits)
+    edits = _named(found.edits)
     causes: list[tuple[CacheBreakCause, str]] = [(found.cause, found.what), *found.also]
     why = "; and ".join(WHY[cause].format(what=what or edits) for cause, what in causes)
     text = (
@@ -64,3 +66,8 @@ def cache_break_notice(uuid: str, found: CacheBreak) -> SystemMessage:
     }
     level = "info" if all(cause in NO_FAULT for cause, _ in causes) else "warning"
     return notice_message(uuid, SUBTYPE, text, level=level, data=data)
+
+
+def _named(edits: Sequence[str]) -> str:
+    named = ", ".join(f"edit {edit[:8]}" for edit in edits[:MAX_NAMED])
+    return f"{named} and {len(edits) - MAX_NAMED} more" if len(edits) > MAX_NAMED else named

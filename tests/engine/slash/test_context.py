@@ -1,6 +1,7 @@
 """`/context` and `/compact` on a whole engine: what is shown adds up, what is done can be taken back, what fails changes nothing."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.engine.test_long_conversations import SMALL, looking_tool, options
 
+from ostinato.cache_breaks import CacheBreak, CacheBreakCause
 from ostinato.engine.assemble import open_engine
 from ostinato.engine.context_report import made_edits
 from ostinato.engine.query_engine import QueryEngine
@@ -16,9 +18,12 @@ from ostinato.engine.slash.compact import HINT
 from ostinato.events import Result, SystemEvent
 from ostinato.history import History
 from ostinato.journal.read import read_session
-from ostinato.messages import Usage, meta_prompt, user_prompt
+from ostinato.journal.sessions import start_session
+from ostinato.journal.write import SessionWriter
+from ostinato.loop.cache_notice import SUBTYPE, WHY, cache_break_notice
+from ostinato.messages import Usage, meta_prompt, notice_message, user_prompt
 from ostinato.ports import ModelFacts, ModelRequest, Prices
-from ostinato.records import Boundary, Fold, Undo
+from ostinato.records import Boundary, Fold, SessionStarted, Undo
 from ostinato.testing import Reply, ScriptedModel, call, say
 
 ACCOUNT = "<summary>The user wants the parts looked at; some of them were looked at so far.</summary>"
@@ -281,6 +286,35 @@ async def test_a_miss_is_listed_with_its_cause_also_after_a_resume(tmp_path: Pat
         options(tmp_path, ScriptedModel(facts=PRICED), home=tmp_path / "home", resume=session)
     ) as engine:
         assert len((await Desk(engine, losing, tmp_path).report())["cache"]["missed"]) == 1
+
+
+async def test_of_a_miss_with_several_causes_every_one_is_listed(tmp_path: Path):
+    """A long conversation was shortened in many places, and it was another day."""
+    everything: list[tuple[CacheBreakCause, str]] = [("system", ""), ("instructions", ""), ("time", "")]
+    edits = tuple(f"edit-{number:03}" for number in range(40))
+    found = CacheBreak("edit", 1_050_000, 1_000, edits=edits, also=(("tools", "new: Look"), *everything))
+    garbage = notice_message("n", SUBTYPE, "Missed.", data={"cause": 7, "also": [3, {}], "edits": "x"})
+    cwd, session = tmp_path, "11111111-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
+    writer = start_session(tmp_path / "home", cwd, session, now=lambda: datetime.now(UTC))
+    assert isinstance(writer, SessionWriter)
+    for record in (
+        SessionStarted(session, str(cwd), "m", "1"),
+        user_prompt("p", "go"),
+        cache_break_notice("c", found),
+        garbage,
+    ):
+        writer.write(record)
+    writer.close()
+    model = ScriptedModel(facts=PRICED)
+    async with open_engine(options(tmp_path, model, home=tmp_path / "home", resume=session)) as engine:
+        desk = Desk(engine, model, tmp_path)
+        miss, damaged = (await desk.report())["cache"]["missed"]
+        assert (miss["cause"], miss["edits"]) == ("edit", list(edits))
+        causes: list[tuple[CacheBreakCause, str]] = [("tools", "new: Look"), *everything]
+        assert miss["also"] == [{"cause": cause, "what": what} for cause, what in causes]
+        assert (damaged["cause"], damaged["also"], damaged["edits"]) == ("7", [], [])
+        shown = (await desk.type("/context")).text or ""
+        assert all(WHY[cause].format(what=what) in shown for cause, what in causes)
 
 
 @pytest.mark.parametrize(("facts", "is_known"), [(PRICED, True), (ROOMY, False)])

@@ -22,6 +22,8 @@ SHOWN_ID: Final = 8
 MAX_EDITS: Final = 15
 MAX_PROMPTS: Final = 10
 MAX_MISSED: Final = 5
+MAX_COLUMNS_A_MISS: Final = 500
+"""Enough for every cause at once."""
 BAR_COLUMNS: Final = 20
 _NAME_COLUMNS: Final = 30
 HINT: Final = "`/context`, `/context --json`, or `/context undo EDIT` with the first letters of an edit's id"
@@ -129,7 +131,7 @@ def _cache_lines(report: ContextReport) -> Iterable[str]:
     if cache.missed:
         times = "once" if len(cache.missed) == 1 else f"{len(cache.missed)} times"
         yield f"the cache was missed {times}\n"
-        yield from (f"  {shown_line(one.text, 200)}\n" for one in cache.missed[-MAX_MISSED:])
+        yield from (f"  {shown_line(one.text, MAX_COLUMNS_A_MISS)}\n" for one in cache.missed[-MAX_MISSED:])
 
 
 def _edit_lines(edits: Sequence[MadeEdit]) -> Iterable[str]:
