@@ -3,10 +3,11 @@
 import pytest
 
 from ostinato.tools.edit_match import Matched, NotMatched, match_edit
+from ostinato.tools.line_ends import text_with_ends
 
 
 def match(normal: str, old: str, new: str = "NEW", *, replace_all: bool = False, forgiving: bool = False):
-    return match_edit(normal, old, new, replace_all=replace_all, forgiving=forgiving)
+    return match_edit(text_with_ends(normal), old, new, replace_all=replace_all, forgiving=forgiving)
 
 
 def why_not(normal: str, old: str, *, replace_all: bool = False, forgiving: bool = False) -> str:

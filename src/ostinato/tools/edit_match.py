@@ -1,7 +1,7 @@
 """Where in a file an edit applies: literal and unique; and if nowhere, the most useful reason why.
 
-Texts here have `\\n` line ends. White space is forgiven only when asked for, and only for whole lines that match in one
-place.
+White space is forgiven only when asked for, and only for whole lines that match in one place. The text with `\\n` line
+ends, whose lines are compared for that and for the reason, is made for these alone.
 """
 
 import re
@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from ostinato.tools.line_ends import Span, line_spans, line_starts
+from ostinato.tools.line_ends import Span, TextWithEnds, line_spans, line_starts
+from ostinato.tools.text_search import spans_of
 
 MAX_NAMED_LINES: Final = 10
 """So many line numbers are named; further ones are counted."""
@@ -41,7 +42,7 @@ INDENT: Final = re.compile(r"[ \t]*")
 
 
 class Matched(msgspec.Struct, frozen=True):
-    """The spans to replace, apart and in order, and what to put there (indentation shifted if white space was forgiven)."""
+    """The spans of the original to replace, apart and in order, and what to put there (indentation shifted if white space was forgiven)."""
 
     spans: tuple[Span, ...]
     new: str
@@ -55,27 +56,19 @@ class NotMatched(msgspec.Struct, frozen=True):
 
 
 def match_edit(
-    normal: str, old: str, new: str, *, replace_all: bool, forgiving: bool
+    text: TextWithEnds, old: str, new: str, *, replace_all: bool, forgiving: bool
 ) -> Matched | NotMatched:
-    """Find `old` in `normal`. `replace_all` allows several places, from left to right without overlap."""
-    places = _places(normal, old, step=len(old) if replace_all else 1)
-    if len(places) == 1 or (places and replace_all):
-        return Matched(tuple((place, place + len(old)) for place in places), new)
-    if places:
-        return NotMatched(_too_many(normal, places))
-    similar = _same_but_for_white_space(normal, old)
+    """Find `old`, which has `\\n` line ends. `replace_all` allows several places, from left to right without overlap."""
+    spans = spans_of(text, old, are_apart=replace_all)
+    if len(spans) == 1 or (spans and replace_all):
+        return Matched(tuple(spans), new)
+    if spans:
+        return NotMatched(_too_many(text.aligned, spans))
+    similar = _same_but_for_white_space(text.normal, old)
     if forgiving and len(similar) == 1:
-        return _forgiven(normal, old, new, similar[0])
-    return NotMatched(_not_found(normal, old, similar))
-
-
-def _places(normal: str, old: str, *, step: int) -> list[int]:
-    places: list[int] = []
-    place = normal.find(old)
-    while place >= 0:
-        places.append(place)
-        place = normal.find(old, place + step)
-    return places
+        span, shifted = _forgiven(text.normal, old, new, similar[0])
+        return Matched(tuple(text.original_spans([span])), shifted, is_forgiven=True)
+    return NotMatched(_not_found(text.normal, old, similar))
 
 
 def _lines_of(old: str) -> list[str]:
@@ -97,7 +90,8 @@ def _same_but_for_white_space(normal: str, old: str) -> list[int]:
     return [i for i in starts if lines[i : i + len(wanted)] == wanted]
 
 
-def _forgiven(normal: str, old: str, new: str, first: int) -> Matched:
+def _forgiven(normal: str, old: str, new: str, first: int) -> tuple[Span, str]:
+    """The span of `normal` to replace, and `new` with the indentation that it has there."""
     old_lines, spans = _lines_of(old), line_spans(normal)
     covered = spans[first : first + len(old_lines)]
     indents = _indents(old_lines, [normal[start:end] for start, end in covered])
@@ -105,7 +99,7 @@ def _forgiven(normal: str, old: str, new: str, first: int) -> Matched:
     if old.endswith("\n") and end < len(normal):
         end += 1
     shifted = "\n".join(_shifted(line, indents) for line in new.split("\n"))
-    return Matched(((covered[0][0], end),), shifted, is_forgiven=True)
+    return (covered[0][0], end), shifted
 
 
 def _indents(old_lines: Sequence[str], file_lines: Sequence[str]) -> dict[str, str]:
@@ -131,11 +125,11 @@ def _shifted(line: str, indents: dict[str, str]) -> str:
     return line if known is None else indents[known] + line[len(known) :]
 
 
-def _too_many(normal: str, places: Sequence[int]) -> str:
-    starts = line_starts(normal)
-    lines = [bisect_right(starts, place) for place in places]
+def _too_many(aligned: str, spans: Sequence[Span]) -> str:
+    starts = line_starts(aligned)
+    lines = [bisect_right(starts, start) for start, _ in spans]
     return (
-        f"`old_string` appears {len(places)} times, at lines {_named(lines)}; "
+        f"`old_string` appears {len(spans)} times, at lines {_named(lines)}; "
         "add lines around it until it is unique, or set replace_all"
     )
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from ostinato.tools.answer import LONE_SURROGATE
 from ostinato.tools.edit_match import Matched, NotMatched, match_edit
 from ostinato.tools.file_diff import lines_around
-from ostinato.tools.line_ends import Change, TextWithEnds, spliced
+from ostinato.tools.line_ends import Change, TextWithEnds, without_pairs
 from ostinato.tools.text_encoding import TextEncoding
 
 MAX_ECHOED_CHARACTERS = 4_000
@@ -48,13 +47,11 @@ def apply_steps(
 
     Raises UnicodeEncodeError for what the encoding cannot say.
     """
-    before = text.normal
+    unchanged = text
     accounts: list[str] = []
     for number, step in enumerate(steps, 1):
         old = text.normalise(step.old_string)
-        matched = match_edit(
-            text.normal, old, step.new_string, replace_all=step.replace_all, forgiving=forgiving
-        )
+        matched = match_edit(text, old, step.new_string, replace_all=step.replace_all, forgiving=forgiving)
         if isinstance(matched, NotMatched):
             return NotMatched(
                 f"edit {number} of {len(steps)}: {matched.reason}" if len(steps) > 1 else matched.reason
@@ -65,22 +62,26 @@ def apply_steps(
         changes = text.changes(matched.spans, matched.new)
         data = encoding.spliced(data, text.original, [(c.start, c.end, c.middle) for c in changes])
         if len(steps) == 1:
-            return _edited_once(Edited(data, tuple(accounts), before, "", line), place, changes)
+            before, after, first_line = _lines_changed(text.aligned, place, line, changes)
+            return Edited(data, tuple(accounts), before, after, first_line)
         text = text.changed(changes)
-    return Edited(data, tuple(accounts), before, text.normal)
+    return Edited(data, tuple(accounts), unchanged.normal, text.normal)
 
 
-def _edited_once(edited: Edited, place: int, changes: Sequence[Change]) -> Edited:
-    """Only the lines around the changes are compared: the whole text afterwards is never made.
+def _lines_changed(aligned: str, place: int, line: int, changes: Sequence[Change]) -> tuple[str, str, int]:
+    """The lines around the changes before and afterwards, with `\\n` line ends, and where they begin: no more is compared.
 
-    `place` stands in line `edited.first_line`; to count lines from the beginning again would cost as much as the search.
+    `place` stands in line `line`; to count lines from the beginning again would cost as much as the search.
     """
-    normal = edited.before
-    start, end = lines_around(normal, changes[0].normal_start, changes[-1].normal_end)
-    spans = [(c.normal_start - start, c.normal_end - start, c.normal_middle) for c in changes]
-    before = normal[start:end]
-    line = edited.first_line + normal.count("\n", place, start) - normal.count("\n", start, place)
-    return replace(edited, before=before, after=spliced(before, spans), first_line=line)
+    start, end = lines_around(aligned, changes[0].start, changes[-1].end)
+    pieces: list[str] = []
+    done = start
+    for change in changes:
+        pieces += (without_pairs(aligned[done : change.start]), change.normal_middle)
+        done = change.end
+    after = "".join((*pieces, without_pairs(aligned[done:end])))
+    first_line = line + aligned.count("\n", place, start) - aligned.count("\n", start, place)
+    return without_pairs(aligned[start:end]), after, first_line
 
 
 def _account(first: int, matched: Matched) -> str:

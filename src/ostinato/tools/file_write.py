@@ -44,7 +44,7 @@ async def _replace(file: ExistingFile, content: str, context: ToolContext) -> To
 
 def _changed(file: ExistingFile, content: str, name: str) -> tuple[bytes, str, Mapping[str, Any]]:
     """The new bytes, what to say about them, and what to show."""
-    text = file.text.replaced([(0, len(file.text.normal))], content)
+    text = file.text.replaced([(0, len(file.text.original))], content)
     account = f"wrote {name}"
     try:
         data = file.encoding.encode(text)

@@ -1,13 +1,14 @@
-"""Text with its line ends set aside: matched with `\\n` only, changed so that every byte outside the change stays.
+"""A file's text, changed so that every byte outside the change stays: new lines take the ends of the lines around them.
 
-New lines take the ends of the lines around them; nothing is decided for the file as a whole.
+Nothing is decided for the file as a whole, and no second text with other line ends is made unless somebody asks for it:
+for the largest files that would cost more than all the rest of an edit.
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -16,123 +17,126 @@ LINE_END: Final = re.compile(r"\n")
 COMPARED: Final = 1 << 16
 
 Span = tuple[int, int]
-"""Start and end in `TextWithEnds.normal`."""
+"""Start and end of a part of `TextWithEnds.original`, unless something else is said. No span parts a `\r` from its `\n`."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One span and what stands there afterwards: in the original, with the line ends that belong there, and in `normal`."""
+    """One span and what stands there afterwards: with the line ends that belong there, and with `\n` for each."""
 
     start: int
     end: int
     middle: str
-    normal_start: int
-    normal_end: int
     normal_middle: str
 
 
-class TextWithEnds(msgspec.Struct, frozen=True):
-    """`original` as decoded, `normal` with `\\n` for each line end.
+class TextWithEnds(msgspec.Struct, frozen=True, dict=True):
+    """`original` as decoded. `dict` holds what was once asked for.
 
-    `pairs` says where the line end is `\\r\\n`: at `all`, at `none` (there is no `\\r` at all), or at these places in `normal`.
-    `is_classic`: every line ends with `\\r` alone; in all other files a `\\r` alone is a character like any other.
+    `is_classic`: every line ends with `\r` alone; in all other files a `\r` alone is a character like any other.
+    `aligned` has `\n` for each of those and is else the original: places are the same, and a line's last character is `\n`.
+    `has_returns`: there is a `\r` in `aligned`.
     """
 
     original: str
-    normal: str
-    pairs: Literal["all", "none"] | tuple[int, ...] = "none"
+    aligned: str
+    has_returns: bool = False
     is_classic: bool = False
+
+    @cached_property
+    def normal(self) -> str:
+        """The text with `\n` for each line end."""
+        return without_pairs(self.aligned) if self.has_returns else self.aligned
 
     def normalise(self, text: str) -> str:
         """`text` as it would stand in `normal`."""
-        text = text.replace("\r\n", "\n")
+        text = without_pairs(text)
         return text.replace("\r", "\n") if self.is_classic else text
+
+    def original_spans(self, spans: Sequence[Span]) -> list[Span]:
+        """Spans of `normal`, in the order of their starts, as spans of the original."""
+        found: list[Span] = []
+        normal_place = place = 0
+        for start, end in spans:
+            place = further(self.aligned, place, start - normal_place)
+            normal_place = start
+            found.append((place, further(self.aligned, place, end - start)))
+        return found
 
     def changes(self, spans: Sequence[Span], new: str) -> tuple[Change, ...]:
         """`new` in place of each of the spans (in order, apart): what that changes, and no more."""
-        found: list[Change] = []
-        normal_place = place = 0
-        for span in spans:
-            start, end, middle, normal_middle = self._change(*span, new)
-            first = place + self._original_length(normal_place, start)
-            place = first + self._original_length(start, end)
-            normal_place = end
-            found.append(Change(first, place, middle, start, end, normal_middle))
-        return tuple(found)
+        return tuple(self._change(start, end, new) for start, end in spans)
 
     def changed(self, changes: Sequence[Change]) -> "TextWithEnds":
         """The text afterwards."""
-        original = spliced(self.original, [(c.start, c.end, c.middle) for c in changes])
-        is_regular = isinstance(self.pairs, str) and not self.is_classic
-        if not is_regular or any("\r" in c.normal_middle for c in changes):
-            return text_with_ends(original)
-        if self.pairs == "none":
-            return TextWithEnds(original, original)
-        normal = spliced(self.normal, [(c.normal_start, c.normal_end, c.normal_middle) for c in changes])
-        return TextWithEnds(original, normal, self.pairs)
+        return text_with_ends(spliced(self.original, [(c.start, c.end, c.middle) for c in changes]))
 
     def replaced(self, spans: Sequence[Span], new: str) -> str:
         """The original with `new` in place of each of the spans."""
         return spliced(self.original, [(c.start, c.end, c.middle) for c in self.changes(spans, new)])
 
     def line_of(self, place: int) -> int:
-        """The line number, from 1, of a place in `normal`."""
-        return self.normal.count("\n", 0, place) + 1
+        """The line number, from 1, of a place."""
+        return self.aligned.count("\n", 0, place) + 1
 
-    def _original_length(self, start: int, end: int) -> int:
-        """How long a part of `normal` is in the original."""
-        if self.pairs == "none":
-            return end - start
-        if self.pairs == "all":
-            return end - start + self.normal.count("\n", start, end)
-        return end - start + bisect_left(self.pairs, end) - bisect_left(self.pairs, start)
-
-    def _change(self, start: int, end: int, new: str) -> tuple[int, int, str, str]:
-        """The smallest span that differs, and what stands there afterwards, with line ends and without."""
-        if "\n" not in self.normal:
-            return start, end, new, new
-        old, new = self.normal[start:end], self.normalise(new)
+    def _change(self, start: int, end: int, new: str) -> Change:
+        """The smallest span that differs, and what stands there afterwards."""
+        if "\n" not in self.aligned:
+            return Change(start, end, new, new)
+        replaced = self.aligned[start:end]
+        old, new = without_pairs(replaced), self.normalise(new)
         before = common_prefix_length(old, new)
         after = common_suffix_length(old[before:], new[before:])
-        start, end, new = start + before, end - after, new[before : len(new) - after]
-        if "\n" not in new:
-            return start, end, new, new
-        ends = self._ends_for(start, end, new.count("\n"))
-        lines = new.split("\n")
-        middle = "".join(part for pair in zip(lines, (*ends, ""), strict=True) for part in pair)
-        return start, end, middle, new
+        end = start + further(replaced, 0, len(old) - after)
+        start += further(replaced, 0, before)
+        new = new[before : len(new) - after]
+        return Change(start, end, self._with_ends(start, end, new), new)
+
+    def _with_ends(self, start: int, end: int, new: str) -> str:
+        """`new` with the line ends that belong between these places."""
+        first, *lines = new.split("\n")
+        ends = self._ends_for(start, end, len(lines))
+        return first + "".join(part for pair in zip(ends, lines, strict=True) for part in pair)
 
     def _ends_for(self, start: int, end: int, count: int) -> list[str]:
-        old_breaks = [found.start() for found in LINE_END.finditer(self.normal, start, end)]
+        if count == 0:
+            return []
+        old_breaks = [found.start() for found in LINE_END.finditer(self.aligned, start, end)]
         if len(old_breaks) == count:
             return [self._end_at(place) for place in old_breaks]
-        following = self.normal.find("\n", start)
-        place = following if following >= 0 else self.normal.rfind("\n", 0, start)
+        following = self.aligned.find("\n", start)
+        place = following if following >= 0 else self.aligned.rfind("\n", 0, start)
         return [self._end_at(place)] * count
 
     def _end_at(self, place: int) -> str:
+        """The line end whose last character stands there."""
         if self.is_classic:
             return "\r"
-        if isinstance(self.pairs, str):
-            return "\r\n" if self.pairs == "all" else "\n"
-        index = bisect_left(self.pairs, place)
-        return "\r\n" if index < len(self.pairs) and self.pairs[index] == place else "\n"
+        return "\r\n" if self.aligned.endswith("\r", 0, place) else "\n"
 
 
 def text_with_ends(original: str) -> TextWithEnds:
-    """Set the line ends of a decoded file aside."""
+    """Look at the line ends of a decoded file."""
     if "\r" not in original:
         return TextWithEnds(original, original)
     if "\n" not in original:
-        return TextWithEnds(original, original.replace("\r", "\n"), (), is_classic=True)
-    normal = original.replace("\r\n", "\n")
-    if "\r" not in normal and len(original) - len(normal) == normal.count("\n"):
-        return TextWithEnds(original, normal, "all")
-    places: list[int] = []
-    place = original.find("\r\n")
-    while place >= 0:
-        places.append(place - len(places))
-        place = original.find("\r\n", place + 2)
-    return TextWithEnds(original, normal, tuple(places))
+        return TextWithEnds(original, original.replace("\r", "\n"), is_classic=True)
+    return TextWithEnds(original, original, has_returns=True)
+
+
+def without_pairs(text: str) -> str:
+    """`\n` for each `\r\n`."""
+    return text.replace("\r\n", "\n")
+
+
+def further(text: str, place: int, length: int) -> int:
+    """The place that is `length` characters further where each `\r\n` counts as one; `place` is not inside one.
+
+    Each pair that was passed moves the goal, and further ones may stand before that: until no more are found.
+    """
+    counted, goal = place, place + length
+    while counted < goal:
+        counted, goal = goal, goal + text.count("\r\n", counted, goal + 1)
+    return goal
 
 
 def spliced(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
