@@ -55,8 +55,8 @@ class ServerBlock(Block, frozen=True, tag="server_block"):
     """What the provider did itself inside a reply, a search of the web for example: nothing for us to run or to answer.
 
     `state` holds the wire's own block, as JSON. A `call` and its `result` share `call_id`; on some wires both are one block, the
-    `whole`. `text` says the same to people, on one line or several. `searches`: how many paid searches it was, where only the block
-    says so and no count of the provider's.
+    `whole`. `text` says the same to people, on one line or several. `searches`: how many paid searches it was, as far as the block
+    says so; it counts where no count of the provider's has come.
     """
 
     part: Literal["call", "result", "whole"]

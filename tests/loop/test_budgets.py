@@ -12,7 +12,7 @@ from ostinato.engine.budget import TreeBudget
 from ostinato.events import AssistantEvent, RequestStart, SystemEvent, ToolEnd
 from ostinato.loop.budget import BudgetLimits
 from ostinato.loop.query import query
-from ostinato.messages import Usage
+from ostinato.messages import Text, ToolUse, Usage
 from ostinato.ports import ModelRequest, Prices
 from ostinato.state import QueryConfig
 from ostinato.testing import (
@@ -25,6 +25,7 @@ from ostinato.testing import (
     Reply,
     ScriptedModel,
     Turn,
+    broken_call,
     call,
     fake_tool,
     kinds,
@@ -81,6 +82,28 @@ async def test_a_call_whose_searches_might_exceed_the_limit_is_not_sent(searches
     events = [event async for event in query(params, scene.deps())]
     assert len(model.requests) == (0 if searches_web else 1)
     assert terminal(events).reason == ("budget_exhausted" if searches_web else "completed")
+
+
+@pytest.mark.parametrize("searches_web", [False, True])
+@pytest.mark.parametrize(
+    "said", [say("half a"), broken_call("Look", "t1", '{"a": ')], ids=["words", "a call"]
+)
+async def test_a_cut_reply_is_not_thrown_away_for_one_that_possible_searches_leave_no_room_for(
+    searches_web: bool, said: Text | ToolUse
+):
+    """There is money for 64,000 tokens, and for 32,000 with five searches."""
+    facts = replace(SCRIPTED_FACTS, prices=Prices(1, 1), searches_web=True)
+    model = ScriptedModel(Reply(said, stop_reason="max_tokens"), Reply(say("whole")), facts=facts)
+    scene = Scene(model, [fake_tool("Look")])
+    limited(scene, usd=0.1)
+    params = scene.params()
+    params = replace(params, settings=replace(params.settings, searches_web=searches_web))
+    ended = terminal([event async for event in query(params, scene.deps())])
+    assert ("max_output_tokens_escalate" in transitions(ended)) != searches_web
+    assert [request.max_output_tokens for request in model.requests] == [
+        32_000,
+        32_000 if searches_web else 64_000,
+    ]
 
 
 async def test_a_query_that_cannot_afford_its_first_call_sends_nothing():

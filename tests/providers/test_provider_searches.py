@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from tests.providers import responses_stream as responses
 from tests.providers.anthropic_stream import START, STOP, arguments, closed, opened, opened_text, sse, text
-from tests.providers.requests import READ, decode, facts, request
+from tests.providers.requests import READ, decode, facts, failure_while_decoding, request
 
 from ostinato.engine.costs import cost_usd
 from ostinato.events import AnyModelEvent, BlockStop, MessageStop
+from ostinato.loop.reply import Reply
 from ostinato.messages import AssistantBlock, ProviderState, ServerBlock, Text, Thinking, Usage
 from ostinato.ports import MAX_SEARCHES, Prices, RequestMessage
 from ostinato.providers.anthropic import AnthropicReply
@@ -19,6 +20,7 @@ from ostinato.providers.calls import CallIds
 from ostinato.providers.openai_responses import OpenAIResponsesReply
 from ostinato.providers.openai_responses_wire import ResponsesBodies
 from ostinato.providers.openai_wire import OpenAIBodies
+from ostinato.testing import CountingIds
 
 CALL: Mapping[str, Any] = {
     "type": "server_tool_use",
@@ -155,6 +157,41 @@ def test_a_search_that_was_cut_in_its_words_is_no_fault():
     (block,) = said(events)
     assert isinstance(block, ServerBlock)
     assert block.part == "call"
+
+
+@pytest.mark.parametrize(
+    ("received", "searches"),
+    [
+        ((START,), 0),
+        ((START, opened(0, **{**CALL, "input": {}}), arguments('{"que')), 0),
+        ((START, opened(0, **CALL), closed()), 1),
+        ((START, opened(0, **CALL), closed(), opened(1, **FOUND), closed(1)), 1),
+        (
+            (
+                *(START, opened(0, **CALL), closed(), opened(1, **FOUND), closed(1)),
+                *(opened(2, **{**CALL, "id": "srvtoolu_2"}), closed(2), opened_text(3)),
+            ),
+            2,
+        ),
+    ],
+    ids=["nothing", "half a call", "a call", "a search", "two, and a word"],
+)
+def test_searches_of_a_reply_that_is_cut_are_counted_by_its_blocks(received: tuple[Any, ...], searches: int):
+    events: list[AnyModelEvent] = []
+    failure_while_decoding(AnthropicReply(facts("anthropic"), CallIds(())), [sse(*received)], into=events)
+    reply = Reply("m")
+    for event in events:
+        reply.take(event, CountingIds())
+    assert reply.usage.web_searches == searches
+    assert reply.known_usage(int).web_searches == searches
+
+
+def test_of_a_complete_reply_the_count_of_the_service_holds_also_where_a_search_failed():
+    reply = Reply("m")
+    for event in claude(whole=False, found=FAILED)[:-1]:
+        reply.take(event, CountingIds())
+    reply.take(MessageStop("end_turn", Usage(1, 1)), CountingIds())
+    assert reply.usage.web_searches == 0
 
 
 def test_each_block_of_the_responses_wire_says_whether_it_was_a_search_that_costs():

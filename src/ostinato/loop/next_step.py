@@ -23,6 +23,7 @@ from ostinato.loop.transitions.step import Step
 from ostinato.loop.transitions.truncated import said_again, truncated
 from ostinato.loop.transitions.unfinished import empty, paused
 from ostinato.loop.transitions.used_tools import used_tools
+from ostinato.ports import MAX_SEARCHES
 from ostinato.state import (
     Aborted,
     Answered,
@@ -67,7 +68,8 @@ async def next_step(
             return await empty(state, outcome, params, deps, turn_tokens=turn_tokens)
         case Truncated():
             may_escalate = params.max_output_tokens_override is None
-            return truncated(state, outcome, deps, may_escalate=may_escalate)
+            searches = _max_searches(state, params)
+            return truncated(state, outcome, deps, may_escalate=may_escalate, max_searches=searches)
         case Overflowed():
             may_compact = params.config.auto_compact
             return await overflowed(state, outcome, deps, params.max_turns, may_compact=may_compact)
@@ -94,7 +96,13 @@ def _said_again(state: State, outcome: UsedTools, params: QueryParams, deps: Dep
     """Calls that hit the output limit may fit the higher one; nothing of them ran."""
     if outcome.cut is None or params.max_output_tokens_override is not None:
         return None
-    return said_again(state, msgspec.structs.replace(outcome.cut, records=outcome.records), deps)
+    cut = msgspec.structs.replace(outcome.cut, records=outcome.records)
+    return said_again(state, cut, deps, max_searches=_max_searches(state, params))
+
+
+def _max_searches(state: State, params: QueryParams) -> int:
+    """As in the request that was answered, which would go out again."""
+    return MAX_SEARCHES if params.settings.searches_web and state.tool_use_context.model.searches_web else 0
 
 
 def _is_history_illegal(outcome: Failed) -> bool:

@@ -48,7 +48,9 @@ def server_block(started: WireBlock, streamed: str, state: Callable[[str], Provi
             **caller,
         }
         text = f"searched the web: {tool_input.get('query', '')}"
-        return ServerBlock("call", started.id or "", text, state(encode(wire).decode("utf-8", "replace")))
+        kept = state(encode(wire).decode("utf-8", "replace"))
+        # The service counts at the end of its reply only: of one that is cut before, each search that was begun is taken for paid.
+        return ServerBlock("call", started.id or "", text, kept, searches=1)
     # What is not looked into was not checked either: bytes that are no text may be in it.
     content = bytes(started.content).decode("utf-8", "replace").encode()
     wire = {

@@ -3,6 +3,8 @@
 The error is withheld while this lasts, and released exactly once if it does not help.
 """
 
+from functools import partial
+
 from ostinato.loop import results
 from ostinato.loop.budget import room_left
 from ostinato.loop.deps import Deps
@@ -26,9 +28,11 @@ CUT_SILENTLY_HINT = "let it think less, raise the output limit, ask for less at 
 OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut."
 
 
-def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: bool) -> Step:
-    """`may_escalate`: the caller has set no limit of its own."""
-    again = said_again(state, outcome, deps) if may_escalate else None
+def truncated(
+    state: State, outcome: Truncated, deps: Deps, *, may_escalate: bool, max_searches: int = 0
+) -> Step:
+    """`may_escalate`: the caller has set no limit of its own. `max_searches`: so often the provider may search in a reply."""
+    again = said_again(state, outcome, deps, max_searches=max_searches) if may_escalate else None
     if again is not None:
         return again
     if state.max_output_tokens_recovery_count < MAX_RECOVERIES:
@@ -41,7 +45,7 @@ def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: boo
     return End("completed", (api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text),))
 
 
-def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
+def said_again(state: State, outcome: Truncated, deps: Deps, *, max_searches: int = 0) -> Next | None:
     """The same request with a higher limit; None where that was tried, where there is none, or where window or budget have no
     room for it: a long reply is not thrown away for one that would be cut sooner. What was cut is gone, from the screen too: the whole
     reply comes again.
@@ -51,7 +55,8 @@ def said_again(state: State, outcome: Truncated, deps: Deps) -> Next | None:
     has_room = limit > outcome.max_output_tokens and not (outcome.is_shortened or outcome.is_window_full)
     if state.max_output_tokens_override is not None or not has_room:
         return None
-    if room_left(deps.budget, facts, lambda: _sent_tokens(outcome), limit) != limit:
+    sent = partial(_sent_tokens, outcome)
+    if room_left(deps.budget, facts, sent, limit, searches=max_searches) != limit:
         return None
     gone = {uuid for record in outcome.records if isinstance(record, Retract) for uuid in record.ids}
     cut = tuple(
