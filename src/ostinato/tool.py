@@ -119,7 +119,8 @@ class Tool(msgspec.Struct, frozen=True):
     `timeout_s`: a call that runs longer is stopped; None for the engine's default (`QueryConfig.tool_timeout_s`), `math.inf` for a
     tool that keeps time itself or waits for a person.
     `cannot_succeed`: asked before a person is asked about a call (never where rules decide): the words in which the call itself would
-    refuse if it ran now, or None. It changes nothing; what it raises, and what takes longer than two seconds, says nothing.
+    refuse if it ran now (it may raise them as UsageError), or None. It changes nothing; what it raises besides, and what takes
+    longer than two seconds, says nothing.
     """
 
     name: str

@@ -148,6 +148,21 @@ def test_a_denied_call_is_listed_and_ends_with_1(desk: Desk):
     assert "Write(new.txt)" in ended.err
 
 
+def test_a_call_that_cannot_succeed_is_an_error_that_the_model_reads_and_no_denial(desk: Desk):
+    (desk.work / "new.txt").write_text("the user's own")
+    search = call("WebSearch", "s1", query="pens")
+    with StrictServer(Reply(search, WRITE), Reply(say("I know it without."))) as server:
+        desk.url = server.url
+        ended = desk.run("-p", "hi", "--output-format", "json")
+        results = server.requests[1].body["messages"][-1]["content"]
+    (result,) = ended.messages
+    assert (ended.code, result["permission_denials"]) == (0, [])
+    assert [one["is_error"] for one in results] == [True, True]
+    assert "OSTINATO_WEB_SEARCH_URL" in str(results[0])
+    assert "Read it first" in str(results[1])
+    assert (desk.work / "new.txt").read_text() == "the user's own"
+
+
 def test_a_mention_that_may_not_be_read_is_told(desk: Desk):
     (desk.root / "secret.txt").write_text("sesame")
     with StrictServer(Reply(say("ok"))) as server:

@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from tests.engine.test_stopping import options, play
+from tests.tools.file_changers import CHANGERS, STEP, TEXT, Changer
 
 from ostinato import Allow, PermissionAsked
 from ostinato.events import Event, ToolEnd
 from ostinato.messages import ToolResult, ToolUse
 from ostinato.option_values import PermissionMode
-from ostinato.testing import Reply, ScriptedModel, call, call_with, result, say
+from ostinato.testing import Gate, Reply, ScriptedModel, call, call_with, result, say
 from ostinato.tools.switched_off import NO_SEARCH, NOBODY_TO_ASK
 
 
@@ -53,6 +55,8 @@ async def played(tmp_path: Path, *replies: Sequence[ToolUse], **more: Any) -> Pl
 
 SEARCH = call("WebSearch", "t1", query="pens")
 MODES: list[PermissionMode] = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+ASKING: list[PermissionMode] = ["default", "plan", "dontAsk"]
+"""Those that do not let the change run by themselves."""
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -96,3 +100,171 @@ async def test_a_deny_rule_for_what_is_switched_off_says_nothing_of_that(
     assert (part.ends, part.denials) == (["denied"], ["t1"])
     assert (whole.ends, whole.denials) == (["error"], [])
     assert NO_SEARCH not in (*part.texts, *whole.texts)
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+@pytest.fixture(params=CHANGERS, ids=lambda changer: changer.tool)
+def changer(request: pytest.FixtureRequest) -> Changer:
+    return request.param
+
+
+def look(changer: Changer) -> ToolUse:
+    return call("Read", "look", file_path=changer.file)
+
+
+def change(changer: Changer, call_id: str = "t1", path: str | None = None) -> ToolUse:
+    return call_with(changer.tool, call_id, changer.call(path))
+
+
+@pytest.mark.parametrize("mode", ["default", "dontAsk"])
+async def test_nobody_is_asked_about_a_file_that_was_not_read(
+    tmp_path: Path, changer: Changer, mode: PermissionMode
+):
+    (tmp_path / changer.file).write_text(changer.before)
+    person = Person()
+    found = await played(tmp_path, [change(changer)], can_use_tool=person, permission_mode=mode)
+    assert ["Read it first" in text for text in found.texts] == [True]
+    assert (person.asked, found.ends, found.denials) == ([], ["error"], [])
+
+
+async def test_without_anybody_to_ask_it_is_the_same(tmp_path: Path, changer: Changer):
+    (tmp_path / changer.file).write_text(changer.before)
+    found = await played(tmp_path, [change(changer, "t1"), change(changer, "t2")])
+    assert ["Read it first" in text for text in found.texts] == [True, True]
+    assert found.denials == []
+
+
+async def test_nobody_is_asked_about_a_file_that_has_changed_since(tmp_path: Path, changer: Changer):
+    path, gate, person = tmp_path / changer.file, Gate(), Person()
+    path.write_text(changer.before)
+    events: list[Event] = []
+    model = ScriptedModel(Reply(look(changer)), Reply(gate, change(changer)), Reply(say("done")))
+
+    async def others_change_it() -> None:
+        await gate.reached()
+        await anyio.Path(path).write_text(changer.before + " ")
+        gate.open()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others_change_it)
+        events = await play(options(tmp_path, model, can_use_tool=person))
+    found = Played(model, events)
+    assert (person.asked, found.ends, found.denials) == ([], ["ok", "error"], [])
+    assert "has changed on disk" in str(found.results[-1].content)
+
+
+async def test_what_may_succeed_is_asked(tmp_path: Path, changer: Changer):
+    (tmp_path / changer.file).write_text(changer.before)
+    person = Person()
+    found = await played(tmp_path, [look(changer)], [change(changer)], can_use_tool=person)
+    assert (person.asked, found.ends) == (["t1"], ["ok", "ok"])
+    assert (tmp_path / changer.file).read_text() == changer.after
+
+
+async def test_a_file_that_changes_while_the_person_decides_is_still_not_overwritten(
+    tmp_path: Path, changer: Changer
+):
+    path = tmp_path / changer.file
+    path.write_text(changer.before)
+    asked: list[str] = []
+
+    async def takes_time(question: PermissionAsked) -> Allow:
+        asked.append(question.tool_use_id)
+        path.write_text(changer.before + " ")
+        return Allow()
+
+    found = await played(tmp_path, [look(changer)], [change(changer)], can_use_tool=takes_time)
+    assert (asked, found.ends) == (["t1"], ["ok", "error"])
+    assert path.read_text() == changer.before + " "
+
+
+async def test_a_file_that_is_read_by_the_same_reply_counts_as_read(tmp_path: Path, changer: Changer):
+    """The look would come too early: the call waits for the one before it, as ever."""
+    (tmp_path / changer.file).write_text(changer.before)
+    person = Person()
+    found = await played(tmp_path, [look(changer), change(changer)], can_use_tool=person)
+    assert (person.asked, found.ends) == (["t1"], ["ok", "ok"])
+
+
+UNMATCHED: list[tuple[str, Mapping[str, Any], str]] = [
+    ("Edit", {"old_string": "nowhere", "new_string": "x"}, "old_string"),
+    ("Edit", {"old_string": "s", "new_string": "x"}, "appears 2 times"),
+    ("MultiEdit", {"edits": [STEP, {"old_string": "nowhere", "new_string": "x"}]}, "edit 2 of 2"),
+]
+
+
+@pytest.mark.parametrize(("tool", "given", "why"), UNMATCHED, ids=["not there", "not unique", "the second"])
+async def test_nobody_is_asked_about_an_edit_that_does_not_apply(
+    tmp_path: Path, tool: str, given: Mapping[str, Any], why: str
+):
+    (tmp_path / "f.txt").write_text(TEXT)
+    person = Person()
+    read = call("Read", "look", file_path="f.txt")
+    edit = call_with(tool, "t1", {"file_path": "f.txt", **given})
+    found = await played(tmp_path, [read], [edit], can_use_tool=person)
+    assert (person.asked, found.ends, found.denials) == ([], ["ok", "error"], [])
+    assert why in str(found.results[-1].content)
+
+
+# ------------------------------------------------------------------------------------------------ what a look must not tell
+
+
+async def said_with_and_without(
+    tmp_path: Path, file: Path, call_of_it: ToolUse, **more: Any
+) -> tuple[list[str], list[str]]:
+    """What the model reads where the file is there, and where it is not."""
+    file.parent.mkdir(exist_ok=True)
+    without = await played(tmp_path / "work", [call_of_it], **more)
+    await anyio.Path(file).write_text("an old secret")
+    there = await played(tmp_path / "work", [call_of_it], **more)
+    assert without.denials == there.denials == ["t1"]
+    return there.texts, without.texts
+
+
+@pytest.mark.parametrize(
+    ("rule", "mode"),
+    [*(("Edit({file})", mode) for mode in MODES), *(("Read({file})", mode) for mode in ASKING)],
+)
+async def test_a_deny_rule_comes_first_and_tells_nothing_of_the_file(
+    tmp_path: Path, changer: Changer, rule: str, mode: PermissionMode
+):
+    file = tmp_path / "work" / changer.file
+    there, without = await said_with_and_without(
+        tmp_path,
+        file,
+        change(changer),
+        disallowed_tools=[rule.format(file=changer.file)],
+        permission_mode=mode,
+    )
+    assert there == without
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk"])
+async def test_what_may_not_be_read_without_a_yes_is_not_looked_at(
+    tmp_path: Path, changer: Changer, mode: PermissionMode
+):
+    """Outside of the folder, where reading is a question too."""
+    (tmp_path / "work").mkdir()
+    file = tmp_path / "others" / changer.file
+    there, without = await said_with_and_without(
+        tmp_path, file, change(changer, path=str(file)), permission_mode=mode
+    )
+    assert there == without
+
+
+async def test_a_link_to_what_may_not_be_read_is_not_followed_by_a_look(tmp_path: Path, changer: Changer):
+    file, link = tmp_path / "others" / changer.file, tmp_path / "work" / changer.file
+    link.parent.mkdir()
+    link.symlink_to(file)
+    there, without = await said_with_and_without(tmp_path, file, change(changer))
+    assert there == without
+
+
+async def test_where_reading_is_a_question_the_person_is_asked(tmp_path: Path, changer: Changer):
+    (tmp_path / changer.file).write_text(changer.before)
+    person = Person()
+    settings = json.dumps({"permissions": {"ask": [f"Read({changer.file})"]}})
+    found = await played(tmp_path, [change(changer)], can_use_tool=person, settings=settings)
+    assert (person.asked, found.ends) == (["t1"], ["error"])

@@ -29,6 +29,8 @@ async def known_refusal(call: Prepared, context: ToolUseContext, set_alarm: SetA
     try:
         with scope:
             return await _said(look, call, context)
+    except UsageError as error:  # as when the call itself raises it
+        return str(error)
     except BaseException as error:
         if must_pass(error):
             raise
@@ -55,4 +57,4 @@ def _context(call: Prepared, context: ToolUseContext) -> ToolContext:
 
 
 def _no_change(_intended: FileIntended) -> None:
-    raise UsageError("a look at a call changes nothing")
+    raise RuntimeError("a look at a call changes nothing")

@@ -41,6 +41,7 @@ def edit_tool() -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=edit,
+        cannot_succeed=why_not_edit,
         access=_writes_the_file,
         max_result_characters=MAX_CHANGE_CHARACTERS,
         flat_parameters=("file_path", "old_string", "new_string"),
@@ -59,3 +60,13 @@ async def edit(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutco
     request = msgspec.convert(dict(tool_input), EditInput)
     step = EditStep(request.old_string, request.new_string, request.replace_all)
     return await edit_file(request.file_path, (step,), context, tool="Edit")
+
+
+async def why_not_edit(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    """In the words of the call: the file was not read or has changed since, the text is not there or not unique …"""
+    from ostinato.tools.edit_steps import EditStep  # ruff: ignore[import-outside-top-level] - loads with a first change
+    from ostinato.tools.file_edit import edit_refusal  # ruff: ignore[import-outside-top-level] - as above
+
+    request = msgspec.convert(dict(tool_input), EditInput)
+    step = EditStep(request.old_string, request.new_string, request.replace_all)
+    return await edit_refusal(request.file_path, (step,), context, tool="Edit")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 from anyio import to_thread
@@ -19,44 +19,85 @@ from ostinato.tools.text_encoding import UTF_8
 
 
 class _Change(msgspec.Struct, frozen=True):
+    file: ExistingFile
     data: bytes
     accounts: tuple[str, ...]
     display: Mapping[str, Any]
+
+
+class _NewFile(msgspec.Struct, frozen=True):
+    """`normal` is its text with `\\n` line ends."""
+
+    path: Path
+    data: bytes
+    normal: str
 
 
 async def edit_file(
     file_path: str, steps: Sequence[EditStep], context: ToolContext, *, tool: str
 ) -> ToolOutcome:
     """Apply all steps to the file, or none; a refused call leaves it as it is. An empty first `old_string` makes a file."""
+    planned = await _planned(file_path, steps, context, tool=tool)
+    match planned:
+        case NotChangeable():
+            return refusal(planned.reason)
+        case _NewFile():
+            return await create_file(planned.path, planned.data, planned.normal, context)
+        case _Change():
+            return await _carried_out(planned, context)
+        case _:
+            assert_never(planned)
+
+
+async def edit_refusal(
+    file_path: str, steps: Sequence[EditStep], context: ToolContext, *, tool: str
+) -> str | None:
+    """Why `edit_file` would refuse now, if it would. Changes nothing."""
+    planned = await _planned(file_path, steps, context, tool=tool)
+    return planned.reason if isinstance(planned, NotChangeable) else None
+
+
+async def _planned(
+    file_path: str, steps: Sequence[EditStep], context: ToolContext, *, tool: str
+) -> _Change | _NewFile | NotChangeable:
     wrong = next(filter(None, map(wrong_step, steps)), None)
     if wrong is not None:
-        return refusal(wrong)
+        return NotChangeable(wrong)
     path = context.workspace.resolve(file_path)
     name = shown_path(path, context.workspace.cwd)
     if any(step.old_string == "" for step in steps):
-        return await _create(path, steps, context)
+        return await _new_file(path, steps, context)
     file = await read_for_change(path, context, tool=tool)
     if isinstance(file, NotChangeable):
-        return refusal(file.reason)
+        return file
     if path.suffix == ".ipynb":
-        return refusal(f"`{name}` is a notebook, shown to you as cells; change it with NotebookEdit")
+        return NotChangeable(f"`{name}` is a notebook, shown to you as cells; change it with NotebookEdit")
     try:
         # Comparing for the reason why nothing matched may take most of a second, as do large files.
         change = await to_thread.run_sync(
             partial(_changed, file, steps, name, forgiving=context.forgiving_edit)
         )
     except UnicodeEncodeError as error:
-        return refusal(
+        return NotChangeable(
             f"`{name}` is {file.encoding.label}, which has no {error.object[error.start]!r}; "
             "use other characters, or Write the whole file, which makes it UTF-8"
         )
-    if isinstance(change, NotMatched):
-        return refusal(f"{name}: {change.reason}")
+    return NotChangeable(f"{name}: {change.reason}") if isinstance(change, NotMatched) else change
+
+
+async def _carried_out(change: _Change, context: ToolContext) -> ToolOutcome:
+    file = change.file
     failed = await put_in_place(
-        path, change.data, context, expected=file.content_hash, before=file.data, is_partial=file.is_partial
+        file.path,
+        change.data,
+        context,
+        expected=file.content_hash,
+        before=file.data,
+        is_partial=file.is_partial,
     )
     if failed is not None:
         return refusal(failed)
+    name = shown_path(file.path, context.workspace.cwd)
     account = "\n".join(f"edited {name}{account}" for account in change.accounts)
     return success(account, max_characters=MAX_CHANGE_CHARACTERS, display=change.display)
 
@@ -66,22 +107,22 @@ def _changed(
 ) -> _Change | NotMatched:
     """Raises UnicodeEncodeError for what the file's encoding cannot say."""
     edited = apply_steps(file.data, file.text, file.encoding, steps, forgiving=forgiving)
-    return edited if isinstance(edited, NotMatched) else _with_display(edited, name)
+    return edited if isinstance(edited, NotMatched) else _with_display(file, edited, name)
 
 
-def _with_display(edited: Edited, name: str) -> _Change:
+def _with_display(file: ExistingFile, edited: Edited, name: str) -> _Change:
     display = change_display(name, edited.before, edited.after, first_line=edited.first_line)
-    return _Change(edited.data, edited.accounts, display)
+    return _Change(file, edited.data, edited.accounts, display)
 
 
-async def _create(path: Path, steps: Sequence[EditStep], context: ToolContext) -> ToolOutcome:
+async def _new_file(path: Path, steps: Sequence[EditStep], context: ToolContext) -> _NewFile | NotChangeable:
     """The first step gives the text of the new file, further ones change it."""
     name = shown_path(path, context.workspace.cwd)
     first, *others = steps
     if first.old_string or any(step.old_string == "" for step in others):
-        return refusal("an empty `old_string` creates a new file: only the first edit may have one")
+        return NotChangeable("an empty `old_string` creates a new file: only the first edit may have one")
     if await to_thread.run_sync(path.exists):
-        return refusal(
+        return NotChangeable(
             f"`{name}` exists: an empty `old_string` only creates a new file; give the text to replace"
         )
     data = UTF_8.encode(first.new_string)
@@ -89,6 +130,6 @@ async def _create(path: Path, steps: Sequence[EditStep], context: ToolContext) -
         text = text_with_ends(first.new_string)
         edited = apply_steps(data, text, UTF_8, others, forgiving=context.forgiving_edit)
         if isinstance(edited, NotMatched):
-            return refusal(f"{name}: {edited.reason}")
+            return NotChangeable(f"{name}: {edited.reason}")
         data = edited.data
-    return await create_file(path, data, text_with_ends(UTF_8.decode(data)).normal, context)
+    return _NewFile(path, data, text_with_ends(UTF_8.decode(data)).normal)

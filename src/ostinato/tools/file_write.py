@@ -1,8 +1,10 @@
 """Writing one file whole: what Write does when it is called; the tool itself says only what it takes."""
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, assert_never
 
+import msgspec
 from anyio import to_thread
 
 from ostinato.tool import ToolContext, ToolOutcome
@@ -13,24 +15,47 @@ from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
 
 
+class _NewFile(msgspec.Struct, frozen=True):
+    path: Path
+
+
 async def write_file(file_path: str, content: str, context: ToolContext) -> ToolOutcome:
     """Create or replace it; a refused call leaves it as it is."""
+    target = await _target(file_path, content, context)
+    match target:
+        case NotChangeable():
+            return refusal(target.reason)
+        case _NewFile():
+            normal = text_with_ends(content).normal
+            return await create_file(target.path, UTF_8.encode(content), normal, context)
+        case ExistingFile():
+            return await _replace(target, content, context)
+        case _:
+            assert_never(target)
+
+
+async def write_refusal(file_path: str, content: str, context: ToolContext) -> str | None:
+    """Why `write_file` would refuse now, if it would. Changes nothing."""
+    target = await _target(file_path, content, context)
+    return target.reason if isinstance(target, NotChangeable) else None
+
+
+async def _target(
+    file_path: str, content: str, context: ToolContext
+) -> ExistingFile | _NewFile | NotChangeable:
     if LONE_SURROGATE.search(content):
-        return refusal("`content` holds half a code point (a lone surrogate), which no file can hold")
+        return NotChangeable("`content` holds half a code point (a lone surrogate), which no file can hold")
     path = context.workspace.resolve(file_path)
     if not await to_thread.run_sync(path.exists):
-        normal = text_with_ends(content).normal
-        return await create_file(path, UTF_8.encode(content), normal, context)
+        return _NewFile(path)
     file = await read_for_change(path, context, tool="Write")
-    if isinstance(file, NotChangeable):
-        return refusal(file.reason)
-    if file.is_partial:
+    if isinstance(file, ExistingFile) and file.is_partial:
         name = shown_path(path, context.workspace.cwd)
-        return refusal(
+        return NotChangeable(
             f"you have seen only part of `{name}`, and Write replaces all of it; "
             "Read it whole first, or use Edit"
         )
-    return await _replace(file, content, context)
+    return file
 
 
 async def _replace(file: ExistingFile, content: str, context: ToolContext) -> ToolOutcome:

@@ -48,6 +48,7 @@ def multi_edit_tool() -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=multi_edit,
+        cannot_succeed=why_not_multi_edit,
         validate=_no_edits,
         access=_writes_the_file,
         max_result_characters=MAX_CHANGE_CHARACTERS,
@@ -70,3 +71,13 @@ async def multi_edit(tool_input: Mapping[str, Any], context: ToolContext) -> Too
     request = msgspec.convert(dict(tool_input), MultiEditInput)
     steps = msgspec.convert(request.edits, tuple[EditStep, ...])
     return await edit_file(request.file_path, steps, context, tool="MultiEdit")
+
+
+async def why_not_multi_edit(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    """In the words of the call: the file was not read or has changed since, an edit does not apply …"""
+    from ostinato.tools.edit_steps import EditStep  # ruff: ignore[import-outside-top-level] - loads with a first change
+    from ostinato.tools.file_edit import edit_refusal  # ruff: ignore[import-outside-top-level] - as above
+
+    request = msgspec.convert(dict(tool_input), MultiEditInput)
+    steps = msgspec.convert(request.edits, tuple[EditStep, ...])
+    return await edit_refusal(request.file_path, steps, context, tool="MultiEdit")

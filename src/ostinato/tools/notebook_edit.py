@@ -33,6 +33,7 @@ def notebook_edit_tool() -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=notebook_edit,
+        cannot_succeed=why_not_notebook_edit,
         validate=_what_is_missing,
         access=_writes_the_file,
         max_result_characters=MAX_CHANGE_CHARACTERS,
@@ -60,3 +61,11 @@ async def notebook_edit(tool_input: Mapping[str, Any], context: ToolContext) -> 
     from ostinato.tools.notebook_file import change_notebook  # ruff: ignore[import-outside-top-level] - as above
 
     return await change_notebook(msgspec.convert(dict(tool_input), NotebookEditInput), context)
+
+
+async def why_not_notebook_edit(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    """In the words of the call: the notebook was not read or has changed since, it has no such cell …"""
+    from ostinato.tools.notebook_change import NotebookEditInput  # ruff: ignore[import-outside-top-level] - loads with a first change
+    from ostinato.tools.notebook_file import notebook_refusal  # ruff: ignore[import-outside-top-level] - as above
+
+    return await notebook_refusal(msgspec.convert(dict(tool_input), NotebookEditInput), context)

@@ -25,6 +25,7 @@ from ostinato.tools.notebook_text import NotANotebook, Notebook, read_notebook
 
 
 class _Change(msgspec.Struct, frozen=True):
+    file: ExistingFile
     data: bytes
     account: str
     display: Mapping[str, Any]
@@ -32,27 +33,46 @@ class _Change(msgspec.Struct, frozen=True):
 
 async def change_notebook(request: NotebookEditInput, context: ToolContext) -> ToolOutcome:
     """Change one cell; a refused call leaves the file as it is."""
-    if LONE_SURROGATE.search(request.new_source or ""):
-        return refusal("`new_source` holds half a code point (a lone surrogate), which no file can hold")
-    path = context.workspace.resolve(request.notebook_path)
-    name = shown_path(path, context.workspace.cwd)
-    if path.suffix != ".ipynb":
-        return refusal(f"`{name}` is no notebook (.ipynb); use Edit")
-    file = await read_for_change(path, context, tool="NotebookEdit")
-    if isinstance(file, NotChangeable):
-        return refusal(file.reason)
-    try:
-        change = await to_thread.run_sync(_changed, file, request, name, context.tool_use_id)
-    except (NotANotebook, UnicodeEncodeError) as error:
-        return refusal(f"`{name}` cannot be changed by cells: {error}")
-    if isinstance(change, NotChanged):
-        return refusal(f"{name}: {change.reason}")
+    change = await _planned(request, context)
+    if isinstance(change, NotChangeable):
+        return refusal(change.reason)
+    file = change.file
     failed = await put_in_place(
-        path, change.data, context, expected=file.content_hash, before=file.data, is_partial=file.is_partial
+        file.path,
+        change.data,
+        context,
+        expected=file.content_hash,
+        before=file.data,
+        is_partial=file.is_partial,
     )
     if failed is not None:
         return refusal(failed)
     return success(change.account, max_characters=MAX_CHANGE_CHARACTERS, display=change.display)
+
+
+async def notebook_refusal(request: NotebookEditInput, context: ToolContext) -> str | None:
+    """Why `change_notebook` would refuse now, if it would. Changes nothing."""
+    change = await _planned(request, context)
+    return change.reason if isinstance(change, NotChangeable) else None
+
+
+async def _planned(request: NotebookEditInput, context: ToolContext) -> _Change | NotChangeable:
+    if LONE_SURROGATE.search(request.new_source or ""):
+        return NotChangeable(
+            "`new_source` holds half a code point (a lone surrogate), which no file can hold"
+        )
+    path = context.workspace.resolve(request.notebook_path)
+    name = shown_path(path, context.workspace.cwd)
+    if path.suffix != ".ipynb":
+        return NotChangeable(f"`{name}` is no notebook (.ipynb); use Edit")
+    file = await read_for_change(path, context, tool="NotebookEdit")
+    if isinstance(file, NotChangeable):
+        return file
+    try:
+        change = await to_thread.run_sync(_changed, file, request, name, context.tool_use_id)
+    except (NotANotebook, UnicodeEncodeError) as error:
+        return NotChangeable(f"`{name}` cannot be changed by cells: {error}")
+    return NotChangeable(f"{name}: {change.reason}") if isinstance(change, NotChanged) else change
 
 
 def _changed(file: ExistingFile, request: NotebookEditInput, name: str, call_id: str) -> _Change | NotChanged:
@@ -67,7 +87,8 @@ def _changed(file: ExistingFile, request: NotebookEditInput, name: str, call_id:
     after = spliced(text, spans)
     read_notebook(after)  # never put in place what nobody can open again
     display = change_display(name, file.text.normal, file.text.normalise(after))
-    return _Change(file.encoding.spliced(file.data, text, spans), f"{account} in {name}", display)
+    data = file.encoding.spliced(file.data, text, spans)
+    return _Change(file, data, f"{account} in {name}", display)
 
 
 def _spans(notebook: Notebook, request: NotebookEditInput, call_id: str) -> tuple[Spans, str] | NotChanged:

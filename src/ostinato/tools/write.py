@@ -33,6 +33,7 @@ def write_tool() -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=write,
+        cannot_succeed=why_not_write,
         access=_writes_the_file,
         max_result_characters=MAX_CHANGE_CHARACTERS,
         flat_parameters=("file_path", "content"),
@@ -49,3 +50,11 @@ async def write(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutc
     from ostinato.tools.file_write import write_file  # ruff: ignore[import-outside-top-level] - loads with a first change
 
     return await write_file(request.file_path, request.content, context)
+
+
+async def why_not_write(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    """In the words of the call: there is a file that was not read, not whole, or has changed since …"""
+    request = msgspec.convert(dict(tool_input), WriteInput)
+    from ostinato.tools.file_write import write_refusal  # ruff: ignore[import-outside-top-level] - loads with a first change
+
+    return await write_refusal(request.file_path, request.content, context)
