@@ -172,13 +172,17 @@ async def test_the_parameters_of_a_query_reach_every_request():
         tracking=QueryTracking("chain", 2),
     )
     settings = ModelSettings(
-        system=("You are a test.", "Be brief."), user_context="date: today", temperature=1
+        system=("You are a test.", "Be brief."),
+        user_context="date: today",
+        temperature=1,
+        own_system_blocks=1,
     )
     await played(replace(params, tool_use_context=context, settings=settings), scene.deps())
     assert len(scene.model.requests) == 2
     for request in scene.model.requests:
         assert request.model == scene.model.facts.id
         assert request.system == ("You are a test.", "Be brief.")
+        assert request.own_system_blocks == 1
         assert request.thinking == Thinking(2_000)
         assert request.source == QuerySource("agent")
         assert request.tracking == QueryTracking("chain", 2)

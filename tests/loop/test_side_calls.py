@@ -16,12 +16,15 @@ from ostinato.events import Event
 from ostinato.history import History
 from ostinato.loop.deps import SideModel
 from ostinato.loop.ledger import Ledger
+from ostinato.loop.query import query
 from ostinato.loop.retry_policy import MARGIN_TOKENS, MAX_CHANGED_REQUESTS
 from ostinato.loop.side_call import MAX_RETRIES
 from ostinato.loop.side_question import SideQuestion
 from ostinato.messages import Text, assistant_fragment, user_prompt
 from ostinato.ports import ModelFacts
+from ostinato.providers.anthropic_wire import CACHE_MARK, AnthropicBodies
 from ostinato.records import AnyEdit, Attempt
+from ostinato.state import ModelSettings
 from ostinato.testing import SCRIPTED_FACTS, Fails, FakeClock, Reply, ScriptedModel, Turn, say
 from ostinato.testing.script import Cut
 
@@ -269,3 +272,19 @@ async def test_what_the_small_model_was_learned_to_hold_bounds_the_next_question
     )
     assert scene.windows.believed(tiny).context_window == 8_000
     assert len(first.requests) == 1
+
+
+# ------------------------------------------------------------------ the provider's cache
+
+
+async def test_a_summary_with_the_conversations_prefix_finds_in_the_cache_what_all_conversations_share():
+    asking = summing_up(SUMMARIES[0], Reply(say("short")))
+    settings = ModelSettings(("You are a test.", "You are here."), own_system_blocks=1)
+    _ = [
+        event async for event in query(replace(asking.scene.params(), settings=settings), asking.scene.deps())
+    ]
+    assert asking.ends == [SummaryReply("short")]
+    bodies = [AnthropicBodies(SCRIPTED_FACTS).body(request) for request in asking.scene.model.requests]
+    shared, following = [body[: body.index(CACHE_MARK)] for body in bodies]
+    assert shared == following
+    assert shared.endswith(b'"You are a test."')
