@@ -21,6 +21,10 @@ class WebAnswer(msgspec.Struct, frozen=True):
 
 
 class Web(Protocol):
+    async def check(self, url: str) -> None:
+        """Raises UsageError as `get` would, as far as it is known without telling anybody of the address. Nothing leaves the machine."""
+        ...
+
     async def get(self, url: str) -> WebAnswer:
         """Raises UsageError for an address that is none or is not allowed, and for one that gives no answer."""
         ...

@@ -30,10 +30,16 @@ class PublicWeb:
         self._environment = environment
         self._reader: WebReader | None = None
 
+    async def check(self, url: str) -> None:
+        await self._opened().check(url)
+
     async def get(self, url: str) -> WebAnswer:
+        return await self._opened().get(url)
+
+    def _opened(self) -> "WebReader":
         if self._reader is None:
             self._reader = _reader(self._allowed or _places(()), self._environment, {})
-        return await self._reader.get(url)
+        return self._reader
 
 
 class _Service:

@@ -66,11 +66,17 @@ def ask_user_question_tool(ask: AskUser) -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=put_questions,
+        cannot_succeed=why_not_ask,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         interrupt_behaviour="cancel",
         timeout_s=math.inf,  # a person may take as long as they want
     )
+
+
+async def why_not_ask(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    del context
+    return _problem(msgspec.convert(dict(tool_input), AskUserQuestionInput).questions) or None
 
 
 def _problem(questions: tuple[UserQuestion, ...]) -> str:

@@ -21,6 +21,11 @@ def background_of(context: ToolContext) -> Background:
     return found
 
 
+async def require_task(task_id: str, context: ToolContext) -> None:
+    """Raises UsageError for an id that is not there."""
+    await background_of(context).wait(task_id, 0.0)
+
+
 def state_text(facts: BackgroundFacts) -> str:
     """For example `running for 12 s`."""
     seconds = f"{facts.duration_s:.0f} s"

@@ -88,6 +88,7 @@ def bash_tool(is_read_only: IsReadOnlyCommand, may_move: MayMove = never_moves) 
         description=PROMPT,
         input_schema=SCHEMA,
         call=run_command if may_move is never_moves else _Call(may_move),
+        cannot_succeed=why_not_run,
         access=read_only.access,
         is_read_only=read_only.of_input,
         waits=_waits,
@@ -114,6 +115,25 @@ def _essential(tool_input: Mapping[str, Any]) -> Mapping[str, Any]:
     return essential
 
 
+async def why_not_run(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    """What the command itself would do is not known. Raises UsageError where nothing can run in the background."""
+    from ostinato.tools.background_text import background_of  # ruff: ignore[import-outside-top-level] - loads with a first call
+
+    request = msgspec.convert(dict(tool_input), BashInput)
+    if request.run_in_background:
+        background_of(context)
+    return _wrong(request)
+
+
+def _wrong(request: BashInput) -> str | None:
+    """Why it can be started by nobody."""
+    if "\0" in request.command:
+        return "`command` holds a NUL character, which no command can; write it as `\\0` or in hexadecimal for the program that needs it"
+    if request.run_in_background or request.timeout >= 1:
+        return None
+    return f"`timeout` is {request.timeout}, but it is milliseconds from 1 to {MAX_TIMEOUT_MS}; leave it out for {DEFAULT_TIMEOUT_MS}"
+
+
 async def run_command(
     tool_input: Mapping[str, Any], context: ToolContext, *, may_move: MayMove = never_moves
 ) -> ToolOutcome:
@@ -123,12 +143,11 @@ async def run_command(
     from ostinato.tools.bash_steps import run, started  # ruff: ignore[import-outside-top-level] - loads with a first call
 
     request = msgspec.convert(dict(tool_input), BashInput)
+    wrong = _wrong(request)
+    if wrong is not None:
+        return failure(wrong)
     if request.run_in_background:
         return started(request.command, context)
-    if request.timeout < 1:
-        return failure(
-            f"`timeout` is {request.timeout}, but it is milliseconds from 1 to {MAX_TIMEOUT_MS}; leave it out for {DEFAULT_TIMEOUT_MS}"
-        )
     timeout_ms = min(request.timeout, MAX_TIMEOUT_MS)
     return await run(
         request.command,

@@ -34,30 +34,47 @@ def snip_tool(hideable: HideableRounds) -> Tool:
 
     async def snip(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         del context
-        wanted = msgspec.convert(dict(tool_input), SnipInput).rounds
-        known = {one.name: one for one in hideable.look()}
-        unknown = [name for name in dict.fromkeys(wanted) if name not in known]
-        chosen = [one for one in known.values() if one.name in wanted]
-        tokens = sum(one.tokens for one in chosen)
-        if unknown or not chosen:
-            return refusal(_not_there(unknown, tuple(known.values())))
-        if tokens < hideable.least_tokens:
-            return refusal(
-                f"Nothing was hidden: these are about {tokens:,} tokens, and below {hideable.least_tokens:,} it costs more than it "
-                "gains. Name more at once, or leave them."
-            )
+        chosen = _chosen(tool_input, hideable)
+        if isinstance(chosen, str):
+            return refusal(chosen)
         hidden = "; ".join(one.what for one in chosen[:MAX_LISTED])
-        text = f"From your next request on these are hidden (about {tokens:,} tokens): {hidden}."
+        text = f"From your next request on these are hidden (about {_tokens(chosen):,} tokens): {hidden}."
         return success(text, max_characters=MAX_FAILURE_CHARACTERS)
+
+    async def why_not_snip(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+        del context
+        chosen = _chosen(tool_input, hideable)
+        return chosen if isinstance(chosen, str) else None
 
     return Tool(
         name=TOOL_NAME,
         description=PROMPT,
         input_schema=SCHEMA,
         call=snip,
+        cannot_succeed=why_not_snip,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
     )
+
+
+def _chosen(tool_input: Mapping[str, Any], hideable: HideableRounds) -> Sequence[HideableRound] | str:
+    """The rounds that are named, or why they are not hidden."""
+    wanted = msgspec.convert(dict(tool_input), SnipInput).rounds
+    known = {one.name: one for one in hideable.look()}
+    unknown = [name for name in dict.fromkeys(wanted) if name not in known]
+    chosen = [one for one in known.values() if one.name in wanted]
+    if unknown or not chosen:
+        return _not_there(unknown, tuple(known.values()))
+    if _tokens(chosen) < hideable.least_tokens:
+        return (
+            f"Nothing was hidden: these are about {_tokens(chosen):,} tokens, and below {hideable.least_tokens:,} it costs more than "
+            "it gains. Name more at once, or leave them."
+        )
+    return chosen
+
+
+def _tokens(rounds: Sequence[HideableRound]) -> int:
+    return sum(one.tokens for one in rounds)
 
 
 def _not_there(unknown: Sequence[str], known: Sequence[HideableRound]) -> str:

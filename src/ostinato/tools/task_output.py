@@ -47,6 +47,7 @@ def task_output_tool() -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=read_output,
+        cannot_succeed=why_not_read,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         interrupt_behaviour="cancel",
@@ -56,6 +57,17 @@ def task_output_tool() -> Tool:
         flat_parameters=("task_id",),
         unshown_inputs=MappingProxyType({"bash_id": "task_id", "shell_id": "task_id"}),
     )
+
+
+async def why_not_read(tool_input: Mapping[str, Any], context: ToolContext) -> None:
+    """Raises UsageError for an id that is not there."""
+    from ostinato.tools.background_text import background_of, require_task  # ruff: ignore[import-outside-top-level] - loads with a first call
+
+    task_id = msgspec.convert(dict(tool_input), TaskOutputInput).task_id
+    if task_id:
+        await require_task(task_id, context)
+    else:
+        background_of(context)
 
 
 async def read_output(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:

@@ -31,11 +31,19 @@ def task_stop_tool() -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=stop_task,
+        cannot_succeed=why_not_stop,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         flat_parameters=("task_id",),
         unshown_inputs=MappingProxyType({"shell_id": "task_id", "bash_id": "task_id"}),
     )
+
+
+async def why_not_stop(tool_input: Mapping[str, Any], context: ToolContext) -> None:
+    """Raises UsageError for an id that is not there."""
+    from ostinato.tools.background_text import require_task  # ruff: ignore[import-outside-top-level] - loads with a first call
+
+    await require_task(msgspec.convert(dict(tool_input), TaskStopInput).task_id, context)
 
 
 async def stop_task(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:

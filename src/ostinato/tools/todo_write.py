@@ -55,8 +55,14 @@ def todo_write_tool(todos: TodoList) -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=write,
+        cannot_succeed=why_not_write,
         is_read_only=lambda _input: True,
     )
+
+
+async def why_not_write(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    del context
+    return _problem(msgspec.convert(dict(tool_input), TodoWriteInput).todos) or None
 
 
 def _problem(items: tuple[Todo, ...]) -> str:

@@ -23,6 +23,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
     "additionalProperties": False,
 }
 
+NO_WEB: Final = "WebFetch is off in this run: there is no web to read"
 MAX_RESULT_CHARACTERS: Final = 60_000
 MAX_PAGE_CHARACTERS: Final = 50_000
 """Of a page that goes to the model itself."""
@@ -51,7 +52,7 @@ def web_fetch_tool(web: Web | None) -> Tool:
         """Raises UsageError for an address that cannot be read."""
         request = msgspec.convert(dict(tool_input), WebFetchInput)
         if web is None:
-            return refusal("WebFetch is off in this run: there is no web to read")
+            return refusal(NO_WEB)
         context.progress(f"reading {request.url}\n")
         answer = await web.get(request.url)
         if answer.moved_to:
@@ -67,11 +68,20 @@ def web_fetch_tool(web: Web | None) -> Tool:
             )
         return await _told(request, answer, page, context)
 
+    async def why_not_fetch(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+        """Raises UsageError for an address that cannot be read, as far as that is known here."""
+        del context
+        if web is None:
+            return NO_WEB
+        await web.check(msgspec.convert(dict(tool_input), WebFetchInput).url)
+        return None
+
     return Tool(
         name="WebFetch",
         description=PROMPT,
         input_schema=SCHEMA,
         call=fetch,
+        cannot_succeed=why_not_fetch,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         interrupt_behaviour="cancel",

@@ -34,10 +34,9 @@ def web_search_tool(search: SearchWeb) -> Tool:
     async def find(tool_input: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Raises what the search raises."""
         request = msgspec.convert(dict(tool_input), SearchQuery)
-        if not request.query.strip():
-            return refusal("the query is empty: say what to look for")
-        if request.allowed_domains and request.blocked_domains:
-            return refusal("give `allowed_domains` or `blocked_domains`, not both")
+        problem = _problem(request)
+        if problem:
+            return refusal(problem)
         context.progress(f"searching for {request.query}\n")
         hits = [hit for hit in await search(request) if _is_wanted(hit, request)][:MAX_HITS]
         return success(
@@ -51,12 +50,26 @@ def web_search_tool(search: SearchWeb) -> Tool:
         description=PROMPT,
         input_schema=SCHEMA,
         call=find,
+        cannot_succeed=why_not_search,
         access=lambda _input, _workspace: NO_ACCESS,
         is_read_only=lambda _input: True,
         interrupt_behaviour="cancel",
         max_result_characters=MAX_RESULT_CHARACTERS,
         flat_parameters=("query",),
     )
+
+
+async def why_not_search(tool_input: Mapping[str, Any], context: ToolContext) -> str | None:
+    del context
+    return _problem(msgspec.convert(dict(tool_input), SearchQuery)) or None
+
+
+def _problem(request: SearchQuery) -> str:
+    if not request.query.strip():
+        return "the query is empty: say what to look for"
+    if request.allowed_domains and request.blocked_domains:
+        return "give `allowed_domains` or `blocked_domains`, not both"
+    return ""
 
 
 def _is_wanted(hit: SearchHit, request: SearchQuery) -> bool:

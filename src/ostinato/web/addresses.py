@@ -33,6 +33,15 @@ def address_problem(text: str) -> str | None:
     return next((problem for one in _meant(address) if (problem := _problem(one)) is not None), None)
 
 
+def is_number(host: str) -> bool:
+    """Whether a host is an address itself and no name."""
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
 def _meant(address: Address) -> Iterator[Address]:
     yield address
     if isinstance(address, IPv4Address):

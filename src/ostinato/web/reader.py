@@ -16,7 +16,7 @@ import msgspec
 
 from ostinato.errors import UsageError
 from ostinato.version import VERSION
-from ostinato.web.addresses import NOWHERE_ELSE, AllowedPlaces, address_problem
+from ostinato.web.addresses import NOWHERE_ELSE, AllowedPlaces, address_problem, is_number
 from ostinato.web.kept_answers import KeptAnswers
 from ostinato.web.pinned_network import PinnedNetwork, Resolve, checked_addresses, resolved
 from ostinato.web.unpacking import unpacking
@@ -79,6 +79,12 @@ class WebReader:
         self._headers = headers
         self._limits = limits
         self._kept = KeptAnswers(monotonic_s)
+
+    async def check(self, url: str) -> None:
+        """A name is not looked up for this: whoever is asked would learn it. Numbers, and the name of this machine, need nobody."""
+        address = self._upgraded(web_address(url))
+        if is_number(address.host) or address.host == "localhost":
+            await self._refuse_known(address)
 
     async def get(self, url: str) -> WebAnswer:
         address = self._upgraded(web_address(url))
@@ -168,12 +174,16 @@ class WebReader:
         if proxy is None:
             network = PinnedNetwork(self._resolve, self._judge)
             return httpcore2.AsyncConnectionPool(ssl_context=trust, network_backend=network, retries=0)
+        await self._refuse_known(address)
+        return httpcore2.AsyncConnectionPool(ssl_context=trust, proxy=httpcore2.Proxy(proxy), retries=0)
+
+    async def _refuse_known(self, address: WebAddress) -> None:
+        """Raises UsageError for what is known here to be private; a proxy may know names that nobody here does."""
         try:
             await checked_addresses(address.host, address.port, self._resolve, self._judge)
         except UsageError as error:
-            if not isinstance(error.__cause__, OSError):  # the proxy may know names that nobody here does
+            if not isinstance(error.__cause__, OSError):
                 raise
-        return httpcore2.AsyncConnectionPool(ssl_context=trust, proxy=httpcore2.Proxy(proxy), retries=0)
 
     def _all_headers(self, address: WebAddress) -> list[tuple[bytes, bytes]]:
         named = {
