@@ -30,6 +30,9 @@ MARK_BIT: Final = 1 << (FAMILY_BITS + RUN_BITS + 1)
 
 LIMIT_LINE: Final = re.compile(rb"^Max realtime timeout +(\d+) ", re.MULTILINE)
 
+KERNEL_THREAD: Final = 0x200000
+"""`PF_KTHREAD` of a process's flags. By parentage it cannot be told: the first of these threads has none."""
+
 MAX_ROUNDS: Final = 100
 """Searches before giving up on a tree that forks faster than it can be killed."""
 
@@ -42,6 +45,7 @@ class _Entry(msgspec.Struct, frozen=True):
     session: int
     started: int
     is_dead: bool
+    is_kernel_thread: bool
 
 
 class _Search(msgspec.Struct, frozen=True):
@@ -234,12 +238,12 @@ def _read_entry(pid: int) -> _Entry | None:
         session=int(fields[3]),
         started=int(fields[19]),
         is_dead=fields[0] in {b"Z", b"X"},
+        is_kernel_thread=bool(int(fields[6]) & KERNEL_THREAD),
     )
 
 
 def _has_no_program(entry: _Entry) -> bool:
-    """Kernel threads (children of 2) and the dead."""
-    return entry.is_dead or entry.parent == 2
+    return entry.is_dead or entry.is_kernel_thread
 
 
 def _read_proc(pid: int, name: str) -> bytes:
