@@ -129,7 +129,6 @@ class Tool(msgspec.Struct, frozen=True):
     call: CallTool
     aliases: tuple[str, ...] = ()
     validate: CheckInput = lambda _input: None
-    cannot_succeed: LookAhead | None = None
     access: ReadAccess = lambda _input, _workspace: EXCLUSIVE
     is_read_only: Callable[[Mapping[str, Any]], bool] = lambda _input: False
     interrupt_behaviour: InterruptBehaviour = "block"
@@ -145,6 +144,7 @@ class Tool(msgspec.Struct, frozen=True):
     """Inputs that are taken though the schema does not show them: older names, each with the name it has now; "" for what says nothing here
     and is left out before anybody judges the call.
     """
+    cannot_succeed: LookAhead | None = None
 
 
 def build_tool(

@@ -114,6 +114,8 @@ async def test_a_look_that_hangs_is_given_up_and_the_question_is_put():
         await anyio.wait_all_tasks_blocked()
         assert asks.asked == []
         scene.clock.advance(LOOK_S / 2)
+        await anyio.wait_all_tasks_blocked()
+        scene.abort.abort("user")  # it is over by now
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(time_passes)

@@ -221,3 +221,22 @@ async def test_a_tool_that_fails_shows_no_secret_of_the_environment(monkeypatch:
     assert result.is_error
     assert "horse" not in str(result.content)
     assert "cannot log in" in str(result.content)
+
+
+async def test_nobody_is_asked_about_a_call_that_cannot_succeed_unless_another_may_change_that(
+    tmp_path: Path,
+):
+    (tmp_path / "a.txt").write_text("old")
+    asked: list[str] = []
+
+    async def yes(question: PermissionAsked) -> Allow:
+        asked.append(question.tool_use_id)
+        await anyio.lowlevel.checkpoint()
+        return Allow()
+
+    around = Surroundings(workspace=LocalWorkspace(tmp_path, (tmp_path,)), can_use_tool=yes)
+    edit = call("Edit", "t1", file_path="a.txt", old_string="old", new_string="new")
+    (alone,) = await execute_all_tools([edit], surroundings=around)
+    assert (alone.is_error, "Read it first" in str(alone.content), asked) == (True, True, [])
+    await execute_all_tools([edit, call("Read", "t2", file_path="a.txt")], surroundings=around)
+    assert asked == ["t1"]
