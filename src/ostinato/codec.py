@@ -16,7 +16,6 @@ from ostinato.messages import (
     AssistantBlock,
     AssistantMessage,
     AttachmentMessage,
-    Message,
     Origin,
     SystemMessage,
     UserBlock,
@@ -221,6 +220,15 @@ def encode_line(record: Record | None, envelope: Envelope, parent: str | None) -
     return b'%b,"crc":"%08x"}\n' % (body, zlib.crc32(body))
 
 
+def can_be_read(line: bytes) -> bool:
+    """Whether a line that was just sealed holds only values of the kinds that a reader takes: annotations bind nobody at run time."""
+    try:
+        _line_decoder().decode(line)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
 def decode_line(line: bytes) -> SealedLine | ForeignLine | BrokenLine:
     """What a line without its end holds."""
     body, seal = line[:-_SEAL_LENGTH], line[-_SEAL_LENGTH:]
@@ -335,8 +343,3 @@ def _heard(line: _UserLine) -> UserMessage:
         block_ids=line.block_ids,
         display=line.display,
     )
-
-
-def is_message(record: Record) -> bool:
-    """Whether transcript readers follow the record's line."""
-    return isinstance(record, Message)

@@ -26,9 +26,6 @@ class Added(msgspec.Struct, frozen=True):
     has_own: bool = False
 
 
-_NOTHING = Added()
-
-
 class AppendFile:
     """`end` is the length in bytes as we know it."""
 
@@ -50,12 +47,16 @@ class AppendFile:
         if self._failure is not None:
             raise JournalError(self._failure.message, hint=self._failure.hint) from self._failure
 
-    def added(self) -> Added:
-        """What others appended, which is then part of the file. Raises JournalError if it was cut or deleted."""
+    def added(self) -> Added | None:
+        """What others appended, which is then part of the file; None if nothing, as nearly always. Raises JournalError if it was
+        cut or deleted, or if anything has failed before.
+        """
+        if self._failure is not None:
+            self.require_sound()
         try:
             status = os.fstat(self._fd)
             if status.st_size == self.end and status.st_nlink:
-                return _NOTHING
+                return None
             if not status.st_nlink or status.st_size < self.end:
                 raise self.poisoned("write", "it was deleted or cut by another program")
             data = os.pread(self._fd, status.st_size - self.end, self.end)
@@ -72,17 +73,17 @@ class AppendFile:
     def append(self, data: bytes) -> None:
         """All of the data, or none of it and a JournalError."""
         self._in_flight = data
-        written = 0
+        written, length = 0, len(data)
         try:
-            while written < len(data):
-                count = self._disk.write(self._fd, data[written:])
+            while written < length:
+                count = self._disk.write(self._fd, data[written:] if written else data)
                 if count <= 0:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 written += count
         except OSError as error:
             self._cut_back(written)
             raise self.poisoned("write", error) from error
-        self.end += len(data)
+        self.end += length
         self._in_flight = b""
 
     def sync(self) -> None:

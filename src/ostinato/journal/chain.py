@@ -6,7 +6,6 @@ This chain is for those readers alone; ostinato itself folds records in the orde
 from collections.abc import Iterable
 from typing import Final
 
-from ostinato.codec import is_message
 from ostinato.messages import Message
 from ostinato.records import Record, Retract
 
@@ -31,7 +30,7 @@ class Chain:
         if isinstance(record, Retract):
             gone = frozenset(record.ids)
             self._uuids = [uuid for uuid in self._uuids if uuid not in gone]
-        elif is_message(record) and isinstance(record, Message):
+        elif isinstance(record, Message):
             self._uuids.append(record.uuid)
             if len(self._uuids) > MAX_REMEMBERED:
                 del self._uuids[: MAX_REMEMBERED // 2]

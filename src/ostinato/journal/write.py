@@ -5,7 +5,7 @@ wrong on the way poisons the writer, so that nothing is shown as kept that is no
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from ostinato.codec import (
@@ -14,7 +14,7 @@ from ostinato.codec import (
     Envelope,
     ForeignLine,
     SealedLine,
-    Unknown,
+    can_be_read,
     decode_line,
     encode,
     encode_line,
@@ -25,6 +25,7 @@ from ostinato.journal.append_file import AppendFile
 from ostinato.journal.chain import Chain
 from ostinato.journal.group_sync import GroupSync
 from ostinato.journal.read import Scan, renamed
+from ostinato.journal.timestamp import Timestamp
 from ostinato.messages import SystemMessage
 from ostinato.records import Record, SessionStarted, SettingChanged
 
@@ -46,6 +47,7 @@ class SessionWriter:
         self._sync = GroupSync(file)
         self._cwd = cwd
         self._now = now
+        self._stamp = Timestamp()
         self._seq = found.last_seq
         self._epoch = found.epoch + 1
         self._chain = Chain(found.records)
@@ -71,7 +73,8 @@ class SessionWriter:
         self._meet_others()
         self._file.append(self._sealed(record))
         self._seq += 1
-        self._is_worth_keeping = self._is_worth_keeping or is_worth_keeping(record)
+        if not self._is_worth_keeping:
+            self._is_worth_keeping = is_worth_keeping(record)
         self._chain.follow(record)
 
     def claim(self) -> None:
@@ -117,16 +120,21 @@ class SessionWriter:
         return self._file.end - self._names_end >= side_files.MAX_LINE_BYTES
 
     def _envelope(self, stored: str = "") -> Envelope:
-        now = self._now()
-        stamp = (now if now.tzinfo is UTC else now.astimezone(UTC)).isoformat(timespec="milliseconds")
         return Envelope(
-            FORMAT, self._seq + 1, self._epoch, self.session_id, f"{stamp[:-6]}Z", self._cwd, stored
+            FORMAT,
+            self._seq + 1,
+            self._epoch,
+            self.session_id,
+            self._stamp.of(self._now()),
+            self._cwd,
+            stored,
         )
 
     def _sealed(self, record: Record) -> bytes:
         try:
             line = encode_line(record, self._envelope(), self._chain.last)
-            _require_readable(line)
+            if not can_be_read(line):  # it would lock the user out of the whole session
+                raise ValueError("a record holds a value of a kind that could not be read again")
             if len(line) <= side_files.MAX_LINE_BYTES:
                 return line
             whole = encode(record)
@@ -141,8 +149,9 @@ class SessionWriter:
 
     def _meet_others(self) -> None:
         """Take in what other programs appended since; refuse if the file is not ours any more."""
-        self._file.require_sound()
         added = self._file.added()
+        if added is None:
+            return
         self._seq += added.has_own
         for line in added.lines:
             self._take_in(decode_line(line))
@@ -171,10 +180,3 @@ def is_worth_keeping(record: Record) -> bool:
     if isinstance(record, SystemMessage):
         return record.subtype != "local_command_output"
     return not isinstance(record, SessionStarted | SettingChanged)
-
-
-def _require_readable(line: bytes) -> None:
-    """One record that cannot be read again would lock the user out of the whole session. Raises ValueError."""
-    found = decode_line(line.rstrip(b"\n"))
-    if not isinstance(found, SealedLine) or isinstance(found.record, Unknown):
-        raise ValueError("a record holds a value of a kind that could not be read again")
