@@ -17,3 +17,12 @@ def real_path(path: str | Path) -> Path:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
         return Path(os.path.abspath(path))
+
+
+def real_path_of_open(descriptor: int, path: Path) -> Path:
+    """Where an open file lies that was opened by `path`. Linux knows it at once; elsewhere the path is followed once more."""
+    try:
+        found = os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return real_path(path)
+    return Path(found) if found.endswith(f"/{path.name}") else real_path(path)

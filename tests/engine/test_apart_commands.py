@@ -50,3 +50,12 @@ async def test_it_is_so_unless_somebody_wants_it_otherwise(
     sent = await conversation(tmp_path, "readlink /proc/self/ns/pid", variables, **more)
     assert (os.readlink("/proc/self/ns/pid") not in sent) == is_apart
     assert ("commands see and signal only" in sent) == is_apart
+
+
+@ALLOWED
+@pytest.mark.parametrize(
+    "more", [{"tools": ()}, {"disallowed_tools": ("Bash",)}], ids=["no tools", "denied whole"]
+)
+async def test_who_has_no_shell_is_told_nothing_of_process_ids(tmp_path: Path, more: dict[str, Any]):
+    sent = await conversation(tmp_path, "true", {}, **more)
+    assert "commands see and signal only" not in sent

@@ -187,7 +187,7 @@ class _Maker:
 
     def begun(self, session: Session, model: ModelFacts) -> Begun:
         ground = self._ground
-        spill = spill_folder(ground.data_root, ground.cwd, session)
+        spill = spill_folder(session)
         children = ChildEnvironment(ground.environment)
         background = processes_of(self._options, children, spill, self._tell_of_end)
         shell = ShellFolder(ground.cwd, ground.roots)
@@ -217,7 +217,7 @@ class _Maker:
         offered = self._offered(place, chosen, hideable)
         if find_tool(offered.tools, SNIP_TOOL) is None:
             hideable = None
-        around = await self._surroundings(place, chosen.facts, hideable)
+        around = await self._surroundings(place, chosen.facts, offered.tools, hideable)
         self._instructions = around.instructions
         shortening = Shortening(self._ids.uuid)
         pipeline = self._pipeline(place, offered.tools, hideable)
@@ -299,7 +299,7 @@ class _Maker:
         await self._small.aclose()
 
     async def _surroundings(
-        self, place: Place, facts: ModelFacts, hideable: HideableRounds | None
+        self, place: Place, facts: ModelFacts, tools: tuple[Tool, ...], hideable: HideableRounds | None
     ) -> Surroundings:
         sources = Sources(
             place.workspace,
@@ -312,7 +312,7 @@ class _Maker:
             instruction_excludes=self._ground.effect.instruction_excludes,
             todos=place.todos,
             hideable=hideable,
-            is_apart=may_run_apart(self._options),
+            is_apart=find_tool(tools, "Bash") is not None and may_run_apart(self._options),
             git_environment=self._ground.environment if self._tells_of_repository else None,
         )
         return await surroundings_of(sources, facts, with_instructions=self._options.instructions)

@@ -1,6 +1,5 @@
 """The session of a conversation: a new one, or one that goes on, with an answer to every call that a crash left open."""
 
-import os
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +12,6 @@ from ostinato.errors import JournalError
 from ostinato.history import History
 from ostinato.journal.last_model import chosen_model
 from ostinato.journal.opening import OpenedSession
-from ostinato.journal.places import project_folder
 from ostinato.journal.read import Scan
 from ostinato.journal.resume import answers, open_calls
 from ostinato.journal.sessions import find_session, newest_session, resume_session, start_session
@@ -81,12 +79,10 @@ def _damage(found: Scan) -> Iterable[str]:
         yield f"{len(found.lost)} long results of the session are missing; their beginnings are kept"
 
 
-def spill_folder(root: Path | None, cwd: Path, session: Session) -> Path | None:
-    """Where output that is too long for a result is kept whole; None if nothing is kept. `cwd` is resolved."""
-    if root is None or isinstance(session.journal, MemoryOnly):
-        return None
-    folder = project_folder(root, cwd, is_real=True)
-    return Path(os.path.realpath(f"{folder}/{session.session_id}/tool-results"))
+def spill_folder(session: Session) -> Path | None:
+    """Where output that is too long for a result is kept whole; None if nothing is kept."""
+    journal = session.journal
+    return None if isinstance(journal, MemoryOnly) else journal.folder_beside("tool-results")
 
 
 def opened_history(session: Session, first: Record) -> History:

@@ -13,6 +13,7 @@ import msgspec
 
 from ostinato.errors import JournalError
 from ostinato.journal.disk import Disk
+from ostinato.real_path import real_path_of_open
 
 _POISONED_HINT = "nothing more is kept; free some space or check the disk, then resume the session"
 
@@ -41,6 +42,10 @@ class AppendFile:
     @property
     def is_sound(self) -> bool:
         return self._failure is None
+
+    def real_folder(self) -> Path:
+        """Where it lies, without links."""
+        return real_path_of_open(self._fd, self.path).parent
 
     def require_sound(self) -> None:
         """Raises JournalError if anything has failed before."""

@@ -59,6 +59,10 @@ class SessionWriter:
     def path(self) -> Path:
         return self._file.path
 
+    def folder_beside(self, name: str) -> Path:
+        """The folder of this name among those that belong to the session, without links; it need not exist."""
+        return self._file.real_folder() / self.path.stem / name
+
     @property
     def title(self) -> str:
         """What the user or another program named the session; empty if nobody did."""

@@ -1,0 +1,38 @@
+"""What a session keeps beside its file lies where the file really is, whatever links lead there."""
+
+from pathlib import Path
+
+import pytest
+
+from ostinato.engine.options import Options
+from ostinato.engine.session import new_session, resumed_session, spill_folder
+from ostinato.messages import user_prompt
+
+
+@pytest.fixture
+def linked_home(tmp_path: Path) -> Path:
+    """A link to where sessions are kept."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home").symlink_to("real")
+    return tmp_path / "home"
+
+
+def test_long_output_is_kept_beside_the_session_without_links_also_when_it_goes_on_elsewhere(
+    tmp_path: Path, linked_home: Path
+):
+    begun = new_session(Options(), linked_home, tmp_path / "project")
+    first = spill_folder(begun)
+    begun.journal.write(user_prompt("u1", "go"))
+    file = begun.journal.path
+    begun.journal.close()
+    assert first is not None
+    assert file is not None
+    assert first == (tmp_path / "real" / file.relative_to(linked_home)).with_suffix("") / "tool-results"
+    assert not first.exists()
+    again = resumed_session(file, model="")
+    assert spill_folder(again) == first
+    again.journal.close()
+
+
+def test_nothing_is_kept_of_a_session_that_is_not(tmp_path: Path):
+    assert spill_folder(new_session(Options(keep_session=False), None, tmp_path)) is None
