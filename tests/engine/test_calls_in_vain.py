@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.engine.test_stopping import options, play
 from tests.tools.file_changers import CHANGERS, STEP, TEXT, Changer
 
@@ -14,7 +15,9 @@ from ostinato import Allow, PermissionAsked
 from ostinato.events import Event, ToolEnd
 from ostinato.messages import ToolResult, ToolUse
 from ostinato.option_values import PermissionMode
-from ostinato.testing import Gate, Reply, ScriptedModel, call, call_with, result, say
+from ostinato.ports import Workspace
+from ostinato.testing import Gate, Reply, ScriptedModel, call, call_with, fake_tool, result, say
+from ostinato.tool import Access
 from ostinato.tools.switched_off import NO_SEARCH, NOBODY_TO_ASK
 
 
@@ -262,9 +265,33 @@ async def test_a_link_to_what_may_not_be_read_is_not_followed_by_a_look(tmp_path
     assert there == without
 
 
-async def test_where_reading_is_a_question_the_person_is_asked(tmp_path: Path, changer: Changer):
-    (tmp_path / changer.file).write_text(changer.before)
+@pytest.mark.parametrize("rule_for", ["the name", "where it leads"])
+async def test_where_reading_is_a_question_the_person_is_asked(
+    tmp_path: Path, changer: Changer, rule_for: str
+):
+    link = tmp_path / changer.file
+    file = link.with_stem("real")
+    file.write_text(changer.before)
+    link.symlink_to(file)
     person = Person()
-    settings = json.dumps({"permissions": {"ask": [f"Read({changer.file})"]}})
+    named = link if rule_for == "the name" else file
+    settings = json.dumps({"permissions": {"ask": [f"Read({named.name})"]}})
     found = await played(tmp_path, [change(changer)], can_use_tool=person, settings=settings)
     assert (person.asked, found.ends) == (["t1"], ["error"])
+
+
+@pytest.mark.parametrize(("also", "asked"), [("inside.txt", []), ("/etc/hostname", ["t1"])])
+async def test_everything_that_a_tool_says_it_touches_counts_for_its_look(
+    tmp_path: Path, also: str, asked: list[str]
+):
+    async def in_vain(_input: object, _context: object) -> str:
+        return "in vain"
+
+    def touches(_input: object, workspace: Workspace) -> Access:
+        return Access(reads=(workspace.resolve("named.txt"), workspace.resolve(also)))
+
+    tool = replace(fake_tool("Compare", access=touches), cannot_succeed=in_vain)
+    person = Person()
+    compare = call("Compare", "t1", path="named.txt")
+    found = await played(tmp_path, [compare], extra_tools=[tool], can_use_tool=person)
+    assert (person.asked, found.ends) == (asked, ["ok" if asked else "error"])
