@@ -37,13 +37,17 @@ def plain_spans(text: str, wanted: str, *, are_apart: bool) -> Iterator[Span]:
 def pattern_spans(text: str, wanted: str, *, are_apart: bool) -> Iterator[Span]:
     """Where `wanted`, which holds no `\\r`, stands with `\\n` or `\\r\\n` for each of its line ends.
 
-    A line end at its beginning is searched for without `\\r`: patterns that begin with a character that must be there are
-    several times as quick.
+    A pattern is slower than a plain search: it looks only from the first place of the longest line to the last one. A line end at its
+    beginning is searched for without `\\r`: patterns that begin with a character that must be there are several times as quick.
     """
+    longest = max(wanted.split("\n"), key=len) or "\n"
+    first, room = text.find(longest), 2 * len(wanted)
+    if first < 0:
+        return
+    place, end = max(0, first - room), text.rfind(longest) + room
     pattern = re.compile(r"\r?\n".join(re.escape(line) for line in wanted.split("\n")).removeprefix(r"\r?"))
-    found = pattern.search(text)
-    while found is not None:
-        start, end = found.span()
+    while found := pattern.search(text, place, end):
+        start, behind = found.span()
         is_pair = text[start] == "\n" and text.endswith("\r", 0, start)
-        yield start - is_pair, end
-        found = pattern.search(text, end if are_apart else start + 1)
+        yield start - is_pair, behind
+        place = behind if are_apart else start + 1
