@@ -4,12 +4,24 @@ import os
 import sys
 from collections.abc import Sequence
 
-from benchmarks import context, files, fleet, overlap, parallel, processes, startup, streaming, turns
+from benchmarks import (
+    context,
+    files,
+    fleet,
+    overlap,
+    parallel,
+    processes,
+    repository,
+    startup,
+    streaming,
+    turns,
+)
 
 
 def main(arguments: Sequence[str]) -> None:
     for name, part in (
         ("start-up", startup),
+        ("repository", repository),
         ("streaming", streaming),
         ("turns", turns),
         ("overlap", overlap),
