@@ -229,8 +229,8 @@ async def said_with_and_without(
 @pytest.mark.parametrize(
     ("rule", "mode"),
     [
-        ("Edit({file})", "plan"),
-        *((rule, mode) for rule in ("Edit({file})", "Read({file})") for mode in ASKING),
+        *(("Edit({file})", mode) for mode in ("plan", *ASKING)),
+        *(("Read({file})", mode) for mode in MODES),
     ],
 )
 async def test_a_deny_rule_comes_first_and_tells_nothing_of_the_file(
@@ -242,6 +242,7 @@ async def test_a_deny_rule_comes_first_and_tells_nothing_of_the_file(
         file,
         change(changer),
         disallowed_tools=[rule.format(file=changer.file)],
+        allowed_tools=[changer.tool, "Edit(**)"],
         permission_mode=mode,
     )
     assert there == without

@@ -27,7 +27,8 @@ def bash(text: str, root: Path = ROOT) -> CallFacts:
 def file_tool(name: str, path: str | Path, root: Path = ROOT) -> CallFacts:
     is_read = name in {"Read", "Grep", "Glob"}
     where = (root / path,)
-    call = CallFacts(name, {}, is_read, root, (root,), HOME, reads=where, writes=() if is_read else where)
+    reads, writes = (where, ()) if is_read else ((), where)
+    call = CallFacts(name, {}, is_read, root, (root,), HOME, reads=reads, writes=writes)
     return resolved(call)
 
 

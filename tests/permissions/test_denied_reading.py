@@ -4,7 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.permissions.gate_calls import MODES, bash, outcome
+from msgspec.structs import replace
+from tests.permissions.gate_calls import MODES, bash, file_tool, outcome
+
+from ostinato.permissions.rules import EDIT_TOOLS
 
 RULES = ("deny Read(secrets.txt)", "deny Read(private/**)", "deny Read(*.pem)")
 
@@ -200,3 +203,51 @@ def test_where_nothing_is_shown_bypassing_asks_nothing(command: str, folder: Pat
         outcome(bash(command, folder), *RULES[:2], "deny Edit(secrets.txt)", mode="bypassPermissions")
         == "Allow"
     )
+
+
+CHANGED = (
+    "secrets.txt",
+    "private/key.pem",
+    "private/new.txt",
+    "private",
+    "src/gone.pem",
+    "way",
+    "src/../secrets.txt",
+    "folder/x",
+)
+"""Paths under the rules: there, not there, a folder, by links."""
+
+
+@pytest.mark.parametrize("path", CHANGED)
+@pytest.mark.parametrize("tool", [*sorted(EDIT_TOOLS), "ToolOfTheCaller"])
+def test_what_may_not_be_read_may_not_be_changed_by_a_tool_either(tool: str, path: str, folder: Path) -> None:
+    """A refused change tells whether the file is there, and what is in it."""
+    (folder / "way").symlink_to("secrets.txt")
+    (folder / "folder").symlink_to("private")
+    call = file_tool(tool, path, folder)
+    for mode in MODES:
+        assert outcome(call, *RULES, "allow Edit", "allow Edit(**)", mode=mode) == "Deny", mode
+
+
+@pytest.mark.parametrize("path", CHANGED)
+@pytest.mark.parametrize("tool", sorted(EDIT_TOOLS))
+def test_where_reading_is_asked_so_is_a_change(tool: str, path: str, folder: Path) -> None:
+    (folder / "way").symlink_to("secrets.txt")
+    (folder / "folder").symlink_to("private")
+    asking = [rule.replace("deny", "ask") for rule in RULES]
+    for mode in ("default", "acceptEdits", "bypassPermissions"):
+        assert outcome(file_tool(tool, path, folder), *asking, "allow Edit", mode=mode) == "Ask", mode
+
+
+@pytest.mark.parametrize("tool", sorted(EDIT_TOOLS))
+def test_other_files_may_still_be_changed(tool: str, folder: Path) -> None:
+    for path in ("plain.txt", "new.txt", "src/code.py"):
+        assert outcome(file_tool(tool, path, folder), *RULES, mode="acceptEdits") == "Allow", path
+    assert outcome(file_tool(tool, "plain.txt", folder), "deny Read", mode="acceptEdits") == "Allow"
+
+
+def test_a_call_that_reads_one_file_and_writes_another_is_judged_by_both(folder: Path) -> None:
+    plain, secret = (folder / "plain.txt",), (folder / "secrets.txt",)
+    for reads, writes in ((plain, secret), (secret, plain)):
+        call = replace(file_tool("Convert", "plain.txt", folder), reads=reads, writes=writes)
+        assert outcome(call, *RULES, "allow Convert", mode="bypassPermissions") == "Deny"

@@ -4,7 +4,7 @@ Promise: they are tried on every command and path of a call, in every mode, and 
 """
 
 import re
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Literal
 
 from ostinato.permissions.call_paths import CallPaths
@@ -73,7 +73,7 @@ def _hit(rule: Rule, paths: CallPaths) -> Hit:
 
 
 def _hit_by_path(rule: Rule, paths: CallPaths) -> Hit:
-    touched = paths.reads() if rule.tool == "Read" else paths.writes()
+    touched = _meant_paths(rule, paths)
     shown = [path for effect in paths.effects for path in effect.kept] if rule.tool == "Read" else []
     if any(paths.rule_covers(rule, path) for path in (*touched, *shown)):
         return "yes"
@@ -95,6 +95,15 @@ def _hit_by_path(rule: Rule, paths: CallPaths) -> Hit:
     if any(paths.rule_covers(rule, path) for effect in unknown for path in effect.mentions):
         return "maybe"
     return "maybe" if any(_is_named_inside(rule, effect) for effect in unknown) else "no"
+
+
+def _meant_paths(rule: Rule, paths: CallPaths) -> tuple[Path, ...]:
+    """What the call touches in the way that the rule is about. A tool that changes a file looks at it, and a call that it refuses tells
+    what it found there: so a rule for reading a file is about changing it too. One for the bare tool names no file.
+    """
+    if rule.tool == "Edit":
+        return paths.writes()
+    return paths.reads() if rule.spec is None else (*paths.reads(), *paths.call.writes)
 
 
 def _is_named_inside(rule: Rule, effect: CommandEffects) -> bool:
