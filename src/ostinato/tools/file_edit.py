@@ -14,6 +14,7 @@ from ostinato.tools.edit_match import NotMatched
 from ostinato.tools.edit_steps import Edited, EditStep, apply_steps, wrong_step
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
 from ostinato.tools.file_change import change_display, create_file, put_in_place
+from ostinato.tools.judged_path import judged_path
 from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
 
@@ -63,7 +64,7 @@ async def _planned(
     wrong = next(filter(None, map(wrong_step, steps)), None)
     if wrong is not None:
         return NotChangeable(wrong)
-    path = context.workspace.resolve(file_path)
+    path = judged_path(file_path, context, is_written=True)
     name = shown_path(path, context.workspace.cwd)
     if any(step.old_string == "" for step in steps):
         return await _new_file(path, steps, context)

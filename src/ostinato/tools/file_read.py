@@ -19,6 +19,7 @@ from ostinato.tools.file_change import hash_of
 from ostinato.tools.file_kinds import binary_kind, not_a_file
 from ostinato.tools.file_lines import FileLines
 from ostinato.tools.image_read import read_image
+from ostinato.tools.judged_path import judged_path
 from ostinato.tools.notebook_text import NotANotebook, read_notebook
 from ostinato.tools.notebook_view import notebook_blocks
 from ostinato.tools.pdf_read import read_pdf
@@ -41,7 +42,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 async def read_file(file_path: str, wanted: Wanted, context: ToolContext) -> ToolOutcome:
     """Show a file and remember that it was seen."""
-    path = context.workspace.resolve(file_path)
+    path = judged_path(file_path, context, is_written=False)
     wrong = await to_thread.run_sync(not_a_file, path)
     if wrong is not None:
         return refusal(wrong)

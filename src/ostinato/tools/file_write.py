@@ -11,6 +11,7 @@ from ostinato.tool import ToolContext, ToolOutcome
 from ostinato.tools.answer import LONE_SURROGATE, MAX_CHANGE_CHARACTERS, refusal, shown_path, success
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
 from ostinato.tools.file_change import change_display, create_file, put_in_place
+from ostinato.tools.judged_path import judged_path
 from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
 
@@ -45,7 +46,7 @@ async def _target(
 ) -> ExistingFile | _NewFile | NotChangeable:
     if LONE_SURROGATE.search(content):
         return NotChangeable("`content` holds half a code point (a lone surrogate), which no file can hold")
-    path = context.workspace.resolve(file_path)
+    path = judged_path(file_path, context, is_written=True)
     if not await to_thread.run_sync(path.exists):
         return _NewFile(path)
     file = await read_for_change(path, context, tool="Write")

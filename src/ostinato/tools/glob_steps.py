@@ -16,7 +16,7 @@ MAX_FILES: Final = 100
 async def find(pattern: str, path: str | None, context: ToolContext, *, max_characters: int) -> ToolOutcome:
     """The whole call, after its input was read."""
     workspace = context.workspace
-    scope = await to_thread.run_sync(search_scope, workspace, path, pattern)
+    scope = await to_thread.run_sync(search_scope, workspace, path, pattern, context.access)
     if isinstance(scope, NoScope):
         return refusal(scope.reason)
     if scope.is_file:

@@ -25,7 +25,9 @@ LEFT_OUT: Final = "files that permission rules keep from you are left out"
 
 async def search_files(request: GrepInput, context: ToolContext) -> ToolOutcome:
     """The whole call, after its input was read."""
-    scope = await to_thread.run_sync(search_scope, context.workspace, request.path, request.glob)
+    scope = await to_thread.run_sync(
+        search_scope, context.workspace, request.path, request.glob, context.access
+    )
     if isinstance(scope, NoScope):
         return refusal(scope.reason)
     found = await search_in(scope, _arguments(request, scope), context)

@@ -11,6 +11,7 @@ from ostinato.tool import ToolContext, ToolOutcome
 from ostinato.tools.answer import LONE_SURROGATE, MAX_CHANGE_CHARACTERS, refusal, shown_path, success
 from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
 from ostinato.tools.file_change import change_display, put_in_place
+from ostinato.tools.judged_path import judged_path
 from ostinato.tools.line_ends import spliced
 from ostinato.tools.notebook_change import (
     NotChanged,
@@ -61,7 +62,7 @@ async def _planned(request: NotebookEditInput, context: ToolContext) -> _Change 
         return NotChangeable(
             "`new_source` holds half a code point (a lone surrogate), which no file can hold"
         )
-    path = context.workspace.resolve(request.notebook_path)
+    path = judged_path(request.notebook_path, context, is_written=True)
     name = shown_path(path, context.workspace.cwd)
     if path.suffix != ".ipynb":
         return NotChangeable(f"`{name}` is no notebook (.ipynb); use Edit")

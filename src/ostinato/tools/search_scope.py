@@ -9,7 +9,7 @@ import msgspec
 from anyio import to_thread
 
 from ostinato.ports import Workspace
-from ostinato.tool import ToolContext
+from ostinato.tool import NO_ACCESS, Access, ToolContext
 from ostinato.tools.answer import valid_unicode
 from ostinato.tools.file_kinds import is_kernel_view
 from ostinato.tools.file_pattern import FilePattern, parse_pattern
@@ -42,14 +42,18 @@ class NoScope(msgspec.Struct, frozen=True):
     reason: str
 
 
-def search_scope(workspace: Workspace, path: str | None, glob: str | None) -> SearchScope | NoScope:
-    """Raises UsageError for what cannot be a path. Touches the file system: to be called in a thread."""
+def search_scope(
+    workspace: Workspace, path: str | None, glob: str | None, access: Access = NO_ACCESS
+) -> SearchScope | NoScope:
+    """Of a place that `access` does not cover nothing is told. Raises UsageError for what cannot be a path. Touches the file system: to be called in a thread."""
     try:
         pattern = parse_pattern(valid_unicode(glob)) if glob else None
     except ValueError as error:
         return NoScope(f"bad glob pattern: {error}")
-    base = workspace.resolve(path or ".")
-    if is_kernel_view(searched_path(workspace, path, glob)):
+    base, searched = workspace.resolve(path or "."), searched_path(workspace, path, glob)
+    if not access.covers(searched, is_written=False):
+        return NoScope(_moved(path or "."))
+    if is_kernel_view(searched):
         return NoScope(f"`{path or glob}` is a view of the running system, not files on disk; use a command")
     if os.path.isfile(base):
         return SearchScope(base, _argument(base, workspace.cwd), "", None, is_file=True)
@@ -79,9 +83,11 @@ def _leads_elsewhere(scope: SearchScope, context: ToolContext) -> SearchFailed |
         scope.path
     ):
         return None
-    return SearchFailed(
-        f"`{scope.path}` is not where the path led when the call was judged; make the call again"
-    )
+    return SearchFailed(_moved(str(scope.path)))
+
+
+def _moved(path: str) -> str:
+    return f"`{path}` does not lead where it led when the call was judged; make the call again"
 
 
 def searched_path(workspace: Workspace, path: str | None, glob: str | None) -> Path:
