@@ -43,9 +43,9 @@ class AppendFile:
     def is_sound(self) -> bool:
         return self._failure is None
 
-    def real_folder(self) -> Path:
+    def real_path(self) -> Path:
         """Where it lies, without links."""
-        return real_path_of_open(self._fd, self.path).parent
+        return real_path_of_open(self._fd, self.path)
 
     def require_sound(self) -> None:
         """Raises JournalError if anything has failed before."""

@@ -61,7 +61,7 @@ class SessionWriter:
 
     def folder_beside(self, name: str) -> Path:
         """The folder of this name among those that belong to the session, without links; it need not exist."""
-        return self._file.real_folder() / self.path.stem / name
+        return Path(f"{self._file.real_path().with_suffix('')}/{name}")
 
     @property
     def title(self) -> str:
