@@ -1,5 +1,8 @@
 """An edit applies in the one place it names, or says why not in words that help."""
 
+import random
+import time
+
 import pytest
 
 from ostinato.tools.edit_match import Matched, NotMatched, match_edit
@@ -66,6 +69,37 @@ def test_the_most_similar_lines_are_shown_with_numbers():
 
 def test_line_numbers_copied_along_are_pointed_out():
     assert "line numbers" in why_not("a\n  b\n", "1\ta\n2\t  b")
+
+
+def test_of_many_places_only_some_are_counted():
+    for text in ("a" * 300, "a\r\n" * 300):
+        reason = why_not(text, "a")
+        assert "more than 100 times" in reason
+        assert "many more" in reason
+    assert "100 times" in why_not("a\n" * 100, "a")
+    assert "90 more" in why_not("a\n" * 100, "a")
+    assert "and many more" in why_not("a \n" * 300, "a\na")
+
+
+COSTLY = {
+    "in millions of places": ("ab\r\n" * 1_000_000, "b\na"),
+    "in millions of places that overlap": ("a" * 3_000_000, "a" * 1000),
+    "lines that repeat": ("abc\n" * 100_000, "abc\n" * 5000 + "x"),
+    "lines that repeat but for white space": ("abc \n" * 100_000, "abc\n" * 5000),
+}
+
+
+@pytest.mark.parametrize("text", [*COSTLY, "lines of the same letters"])
+def test_why_not_is_found_soon_whatever_the_file_is(text: str):
+    """A person waits for it before they are asked."""
+    rows = random.Random(7)
+    lines = (
+        ["".join(rows.choice("01") for _ in range(199)) for _ in range(1000)] if text not in COSTLY else []
+    )
+    has, wanted = COSTLY.get(text) or ("\n".join(lines[1:]), lines[0])
+    begun_s = time.process_time()
+    assert why_not(has, wanted)
+    assert time.process_time() - begun_s < 1.5
 
 
 def test_nothing_similar_says_so():

@@ -100,7 +100,9 @@ class LocalWorkspace(msgspec.Struct, frozen=True):
         """
         from ostinato.sandbox.files import read_regular_file  # ruff: ignore[import-outside-top-level] - loads with a first call
 
-        return await to_thread.run_sync(read_regular_file, self.cwd / path, offset, max_bytes)
+        return await to_thread.run_sync(
+            read_regular_file, self.cwd / path, offset, max_bytes, abandon_on_cancel=True
+        )
 
     async def replace_file(
         self,

@@ -5,20 +5,33 @@ ends, whose lines are compared for that and for the reason, is made for these al
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ostinato.tools.line_ends import Span, TextWithEnds, line_spans, line_starts
-from ostinato.tools.text_search import spans_of
+from ostinato.tools.line_ends import Span, TextWithEnds, line_spans
+from ostinato.tools.text_search import plain_spans, spans_of
+
+if TYPE_CHECKING:
+    import difflib
 
 MAX_NAMED_LINES: Final = 10
 """So many line numbers are named; further ones are counted."""
 
+MAX_PLACES: Final = 100
+"""So many are counted: a file of one letter has its text in millions of places, and nobody needs to know in how many."""
+
 MAX_COMPARED_LINES: Final = 5000
-"""Similar lines are looked for among the first so many different lines: well under a second."""
+"""Similar lines are looked for among the first so many different lines."""
+
+MIN_SIMILAR: Final = 0.6
+"""Python's own measure, from 0 to 1."""
+
+MAX_COMPARED_PAIRS: Final = 2_000_000
+"""Pairs of characters, in lines that have much the same letters (digits, bases of a genome): well under a second."""
 
 MAX_SHOWN_LINE: Final = 200
 
@@ -59,7 +72,7 @@ def match_edit(
     text: TextWithEnds, old: str, new: str, *, replace_all: bool, forgiving: bool
 ) -> Matched | NotMatched:
     """Find `old`, which has `\\n` line ends. `replace_all` allows several places, from left to right without overlap."""
-    spans = spans_of(text, old, are_apart=replace_all)
+    spans = spans_of(text, old, are_apart=replace_all, most=None if replace_all else MAX_PLACES + 1)
     if len(spans) == 1 or (spans and replace_all):
         return Matched(tuple(spans), new)
     if spans:
@@ -81,13 +94,24 @@ def _squeezed(line: str) -> str:
 
 
 def _same_but_for_white_space(normal: str, old: str) -> list[int]:
-    """Indexes of the lines where whole lines begin that equal those of `old` but for white space."""
+    """Indexes of the lines where whole lines begin that equal those of `old` but for white space; no more than counted."""
     wanted = [_squeezed(line) for line in _lines_of(old)]
     if not any(wanted):
         return []
-    lines = [_squeezed(line) for line in normal.split("\n")]
-    starts = (i for i, line in enumerate(lines) if line == wanted[0])
-    return [i for i in starts if lines[i : i + len(wanted)] == wanted]
+    # One text with a line end before and behind each line: searching that takes the same time however much the lines repeat.
+    squeezed = "\n".join(("", *map(_squeezed, normal.split("\n")), ""))
+    sought = "\n".join(("", *wanted, ""))
+    starts = (start for start, _ in plain_spans(squeezed, sought, are_apart=False))
+    return list(_counted(squeezed, islice(starts, MAX_PLACES + 1)))
+
+
+def _counted(text: str, places: Iterable[int]) -> Iterator[int]:
+    """How many lines end before each of the places, which are in order."""
+    done = count = 0
+    for place in places:
+        count += text.count("\n", done, place)
+        done = place
+        yield count
 
 
 def _forgiven(normal: str, old: str, new: str, first: int) -> tuple[Span, str]:
@@ -126,10 +150,10 @@ def _shifted(line: str, indents: dict[str, str]) -> str:
 
 
 def _too_many(aligned: str, spans: Sequence[Span]) -> str:
-    starts = line_starts(aligned)
-    lines = [bisect_right(starts, start) for start, _ in spans]
+    lines = [before + 1 for before in _counted(aligned, (start for start, _ in spans))]
+    count = f"{len(lines)}" if len(lines) <= MAX_PLACES else f"more than {MAX_PLACES}"
     return (
-        f"`old_string` appears {len(spans)} times, at lines {_named(lines)}; "
+        f"`old_string` appears {count} times, at lines {_named(lines)}; "
         "add lines around it until it is unique, or set replace_all"
     )
 
@@ -137,7 +161,9 @@ def _too_many(aligned: str, spans: Sequence[Span]) -> str:
 def _named(lines: Sequence[int]) -> str:
     shown = ", ".join(str(line) for line in lines[:MAX_NAMED_LINES])
     more = len(lines) - MAX_NAMED_LINES
-    return f"{shown} and {more} more" if more > 0 else shown
+    if more <= 0:
+        return shown
+    return f"{shown} and {more} more" if len(lines) <= MAX_PLACES else f"{shown} and many more"
 
 
 def _not_found(normal: str, old: str, similar: Sequence[int]) -> str:
@@ -170,8 +196,23 @@ def _similar_lines(lines: Sequence[str], old: str) -> list[int]:
     for i, line in enumerate(lines):
         if line.strip() and len(index_of) < MAX_COMPARED_LINES:
             index_of.setdefault(line.strip()[: 2 * MAX_SHOWN_LINE], i)
-    close = difflib.get_close_matches(wanted, list(index_of), n=3, cutoff=0.6)
-    return sorted(index_of[line] for line in close)
+    found = nlargest(3, _likenesses(difflib.SequenceMatcher(b=wanted), list(index_of), len(wanted)))
+    return sorted(index_of[line] for _, line in found)
+
+
+def _likenesses(
+    matcher: "difflib.SequenceMatcher[str]", lines: Sequence[str], length: int
+) -> Iterator[tuple[float, str]]:
+    """How like each line is to the other text of the matcher, which has that length, where it is at all."""
+    pairs = 0
+    for line in lines:
+        matcher.set_seq1(line)
+        if matcher.real_quick_ratio() >= MIN_SIMILAR and matcher.quick_ratio() >= MIN_SIMILAR:
+            pairs += len(line) * length
+            if pairs > MAX_COMPARED_PAIRS:
+                return
+            if (likeness := matcher.ratio()) >= MIN_SIMILAR:
+                yield likeness, line
 
 
 def _numbered(lines: Sequence[str], indexes: Sequence[int]) -> str:

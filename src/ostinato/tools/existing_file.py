@@ -43,7 +43,7 @@ class NotChangeable(msgspec.Struct, frozen=True):
 
 async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> ExistingFile | NotChangeable:
     """The file at the resolved `path`, if the model may change it. `tool` is named in the remedy."""
-    wrong = await to_thread.run_sync(not_a_file, path)
+    wrong = await to_thread.run_sync(not_a_file, path, abandon_on_cancel=True)
     if wrong is not None:
         return NotChangeable(wrong)
     name = shown_path(path, context.workspace.cwd)
@@ -69,13 +69,13 @@ async def _hashed_and_decoded(
     hashes: list[str] = []
 
     async def hash_it() -> None:
-        hashes.append(await to_thread.run_sync(hash_of, data))
+        hashes.append(await to_thread.run_sync(hash_of, data, abandon_on_cancel=True))
 
     decode = partial(_decoded, path, name, data, is_partial=is_partial)
     files: list[ExistingFile | NotChangeable] = []
     async with anyio.create_task_group() as group:
         group.start_soon(hash_it)
-        files.append(await to_thread.run_sync(decode))
+        files.append(await to_thread.run_sync(decode, abandon_on_cancel=True))
     (content_hash,), (file,) = hashes, files
     return content_hash, replace(file, content_hash=content_hash) if isinstance(file, ExistingFile) else file
 

@@ -76,7 +76,7 @@ async def _planned(
     try:
         # Comparing for the reason why nothing matched may take most of a second, as do large files.
         change = await to_thread.run_sync(
-            partial(_changed, file, steps, name, forgiving=context.forgiving_edit)
+            partial(_changed, file, steps, name, forgiving=context.forgiving_edit), abandon_on_cancel=True
         )
     except UnicodeEncodeError as error:
         return NotChangeable(
@@ -122,7 +122,7 @@ async def _new_file(path: Path, steps: Sequence[EditStep], context: ToolContext)
     first, *others = steps
     if first.old_string or any(step.old_string == "" for step in others):
         return NotChangeable("an empty `old_string` creates a new file: only the first edit may have one")
-    if await to_thread.run_sync(path.exists):
+    if await to_thread.run_sync(path.exists, abandon_on_cancel=True):
         return NotChangeable(
             f"`{name}` exists: an empty `old_string` only creates a new file; give the text to replace"
         )

@@ -47,7 +47,7 @@ async def _target(
     if LONE_SURROGATE.search(content):
         return NotChangeable("`content` holds half a code point (a lone surrogate), which no file can hold")
     path = judged_path(file_path, context, is_written=True)
-    if not await to_thread.run_sync(path.exists):
+    if not await to_thread.run_sync(path.exists, abandon_on_cancel=True):
         return _NewFile(path)
     file = await read_for_change(path, context, tool="Write")
     if isinstance(file, ExistingFile) and file.is_partial:

@@ -70,7 +70,9 @@ async def _planned(request: NotebookEditInput, context: ToolContext) -> _Change 
     if isinstance(file, NotChangeable):
         return file
     try:
-        change = await to_thread.run_sync(_changed, file, request, name, context.tool_use_id)
+        change = await to_thread.run_sync(
+            _changed, file, request, name, context.tool_use_id, abandon_on_cancel=True
+        )
     except (NotANotebook, UnicodeEncodeError) as error:
         return NotChangeable(f"`{name}` cannot be changed by cells: {error}")
     return NotChangeable(f"{name}: {change.reason}") if isinstance(change, NotChanged) else change

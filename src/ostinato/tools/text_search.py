@@ -5,6 +5,7 @@ The file is searched as it is; a text with other line ends is made of it only wh
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from ostinato.tools.line_ends import Span, TextWithEnds
@@ -13,16 +14,17 @@ PATTERN_COST: Final = 2000
 """A character of a pattern takes as long to compile as so many of a file take to have their line ends replaced."""
 
 
-def spans_of(text: TextWithEnds, wanted: str, *, are_apart: bool) -> list[Span]:
-    """All spans of the original that hold `wanted`, which has `\\n` line ends and is not empty, from left to right.
+def spans_of(text: TextWithEnds, wanted: str, *, are_apart: bool, most: int | None = None) -> list[Span]:
+    """All spans of the original that hold `wanted`, which has `\\n` line ends and is not empty, from left to right; of more than `most`
+    the first ones.
 
     `are_apart`: each begins behind the one before it; else they may overlap.
     """
     if not text.has_returns or not ("\n" in wanted or "\r" in wanted):
-        return list(plain_spans(text.aligned, wanted, are_apart=are_apart))
+        return list(islice(plain_spans(text.aligned, wanted, are_apart=are_apart), most))
     if "\r" not in wanted and len(wanted) * PATTERN_COST <= len(text.aligned):
-        return list(pattern_spans(text.aligned, wanted, are_apart=are_apart))
-    return text.original_spans(list(plain_spans(text.normal, wanted, are_apart=are_apart)))
+        return list(islice(pattern_spans(text.aligned, wanted, are_apart=are_apart), most))
+    return text.original_spans(list(islice(plain_spans(text.normal, wanted, are_apart=are_apart), most)))
 
 
 def plain_spans(text: str, wanted: str, *, are_apart: bool) -> Iterator[Span]:
