@@ -20,9 +20,12 @@ def real_path(path: str | Path) -> Path:
 
 
 def real_path_of_open(descriptor: int, path: Path) -> Path:
-    """Where an open file lies that was opened by `path`. Linux knows it at once; elsewhere the path is followed once more."""
+    """Where an open file lies that was opened by `path`. Linux knows it at once; elsewhere the path is followed once more, and where
+    Linux has only words for it: it was deleted, or its disk is no longer to be reached from here.
+    """
     try:
         found = os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:
         return real_path(path)
-    return Path(found) if found.endswith(f"/{path.name}") else real_path(path)
+    is_place = found.startswith("/") and found.endswith(f"/{path.name}")
+    return Path(found) if is_place else real_path(path)

@@ -34,5 +34,18 @@ def test_long_output_is_kept_beside_the_session_without_links_also_when_it_goes_
     again.journal.close()
 
 
+@pytest.mark.parametrize("linked", ["", "tool-results"], ids=["the session's folder", "the one in it"])
+def test_a_folder_beside_the_session_may_be_a_link_itself(tmp_path: Path, linked: str):
+    begun = new_session(Options(), tmp_path / "home", tmp_path / "project")
+    assert begun.journal.path is not None
+    link, disk = begun.journal.path.with_suffix("") / linked, tmp_path / "disk"
+    disk.mkdir()
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(disk)
+    folder = spill_folder(begun)
+    assert folder == (disk if linked else disk / "tool-results")
+    begun.journal.close()
+
+
 def test_nothing_is_kept_of_a_session_that_is_not(tmp_path: Path):
     assert spill_folder(new_session(Options(keep_session=False), None, tmp_path)) is None

@@ -4,6 +4,7 @@ A record is written when `write` returns: it survives the process. After `sync` 
 wrong on the way poisons the writer, so that nothing is shown as kept that is not.
 """
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from ostinato.journal.group_sync import GroupSync
 from ostinato.journal.read import Scan, renamed
 from ostinato.journal.timestamp import Timestamp
 from ostinato.messages import SystemMessage
+from ostinato.real_path import real_path
 from ostinato.records import Record, SessionStarted, SettingChanged
 
 
@@ -61,7 +63,10 @@ class SessionWriter:
 
     def folder_beside(self, name: str) -> Path:
         """The folder of this name among those that belong to the session, without links; it need not exist."""
-        return Path(f"{self._file.real_path().with_suffix('')}/{name}")
+        beside = str(self._file.real_path().with_suffix(""))
+        folder = f"{beside}/{name}"
+        is_linked = os.path.islink(beside) or os.path.islink(folder)  # to a larger disk, say
+        return real_path(folder) if is_linked else Path(folder)
 
     @property
     def title(self) -> str:
