@@ -21,7 +21,7 @@ from ostinato.messages import (
     UserBlock,
     UserMessage,
 )
-from ostinato.records import AnyEdit, AnyFact, Record
+from ostinato.records import AnyEdit, AnyFact, Fact, Record
 
 FORMAT: Final = 1
 """Version of the line; a line of a later one is `Unknown`."""
@@ -269,11 +269,21 @@ def _foreign(line: bytes) -> ForeignLine:
 
 
 def _line(record: Record | None, envelope: Envelope, parent: str | None) -> _AnyLine:
-    around = msgspec.structs.asdict(envelope)
+    around = (
+        envelope.v,
+        envelope.seq,
+        envelope.epoch,
+        envelope.session_id,
+        envelope.timestamp,
+        envelope.cwd,
+        envelope.stored,
+    )
     match record:
+        case Fact() | None:  # by far the most
+            return _RecordLine(*around, record=record)
         case UserMessage():
             return _UserLine(
-                **around,
+                *around,
                 uuid=record.uuid,
                 parent_uuid=parent,
                 message=_Heard("user", record.content),
@@ -284,7 +294,7 @@ def _line(record: Record | None, envelope: Envelope, parent: str | None) -> _Any
             )
         case AssistantMessage():
             return _AssistantLine(
-                **around,
+                *around,
                 uuid=record.uuid,
                 parent_uuid=parent,
                 message=_Said(record.response_id, "message", "assistant", record.model, record.content),
@@ -294,11 +304,11 @@ def _line(record: Record | None, envelope: Envelope, parent: str | None) -> _Any
             )
         case AttachmentMessage():
             return _AttachmentLine(
-                **around, uuid=record.uuid, parent_uuid=parent, attachment=record.attachment
+                *around, uuid=record.uuid, parent_uuid=parent, attachment=record.attachment
             )
         case SystemMessage():
             return _SystemLine(
-                **around,
+                *around,
                 uuid=record.uuid,
                 parent_uuid=parent,
                 subtype=record.subtype,
@@ -307,7 +317,7 @@ def _line(record: Record | None, envelope: Envelope, parent: str | None) -> _Any
                 data=None if record.data is None else dict(record.data),
             )
         case _:
-            return _RecordLine(**around, record=record)
+            return _RecordLine(*around, record=record)
 
 
 def _record_of(line: _AnyLine) -> Record | None:

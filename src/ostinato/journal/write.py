@@ -22,7 +22,7 @@ from ostinato.codec import (
 )
 from ostinato.errors import JournalError
 from ostinato.journal import side_files
-from ostinato.journal.append_file import AppendFile
+from ostinato.journal.append_file import Added, AppendFile
 from ostinato.journal.chain import Chain
 from ostinato.journal.group_sync import GroupSync
 from ostinato.journal.read import Scan, renamed
@@ -79,7 +79,8 @@ class SessionWriter:
 
     def write(self, record: Record) -> None:
         """Append the record. Raises JournalError; then the session must stop."""
-        self._meet_others()
+        if (added := self._file.added()) is not None:
+            self._meet(added)
         self._file.append(self._sealed(record))
         self._seq += 1
         if not self._is_worth_keeping:
@@ -158,9 +159,10 @@ class SessionWriter:
 
     def _meet_others(self) -> None:
         """Take in what other programs appended since; refuse if the file is not ours any more."""
-        added = self._file.added()
-        if added is None:
-            return
+        if (added := self._file.added()) is not None:
+            self._meet(added)
+
+    def _meet(self, added: Added) -> None:
         self._seq += added.has_own
         for line in added.lines:
             self._take_in(decode_line(line))
