@@ -12,13 +12,17 @@ from tests.engine.test_stopping import options, play
 from tests.tools.file_changers import CHANGERS, STEP, TEXT, Changer
 
 from ostinato import Allow, PermissionAsked
+from ostinato.engine.gate import Gate as EngineGate
 from ostinato.events import Event, ToolEnd
 from ostinato.messages import ToolResult, ToolUse
 from ostinato.option_values import PermissionMode
-from ostinato.ports import Workspace
-from ostinato.testing import Gate, Reply, ScriptedModel, call, call_with, fake_tool, result, say
+from ostinato.permissions.verdict import Policy
+from ostinato.ports import Denied, PermissionQuery, Workspace
+from ostinato.sandbox.workspace import LocalWorkspace
+from ostinato.testing import Gate, ManualAbort, Reply, ScriptedModel, call, call_with, fake_tool, result, say
 from ostinato.tool import Access
 from ostinato.tools.switched_off import NO_SEARCH, NOBODY_TO_ASK
+from ostinato.tools.write import write_tool
 
 
 class Person:
@@ -299,3 +303,26 @@ async def test_everything_that_a_tool_says_it_touches_counts_for_its_look(
     compare = call("Compare", "t1", path="named.txt")
     found = await played(tmp_path, [compare], extra_tools=[tool], can_use_tool=person)
     assert (person.asked, found.ends) == (asked, ["ok" if asked else "error"])
+
+
+@pytest.mark.parametrize("rule", ["Read(f.txt)", "Read(//**)"])
+@pytest.mark.parametrize("mode", ASKING)
+async def test_a_rule_that_comes_while_a_look_waits_counts_for_what_it_tells(
+    tmp_path: Path, mode: PermissionMode, rule: str
+):
+    """A look waits for the calls before it where nobody can be asked; the rule came meanwhile."""
+    gate = EngineGate(
+        Policy(mode), None, home=tmp_path, builtin_names=frozenset({"Write"}), mask=lambda text: text
+    )
+
+    async def in_vain(*, is_patient: bool) -> str:
+        assert is_patient
+        gate.add_rules([rule], "deny")
+        return "it is there"
+
+    workspace, given = LocalWorkspace(tmp_path, (tmp_path,)), {"file_path": "f.txt", "content": "x"}
+    tool = write_tool()
+    query = PermissionQuery(
+        tool, "t1", given, workspace, ManualAbort(), tool.access(given, workspace), in_vain
+    )
+    assert isinstance(await gate.decide(query), Denied)

@@ -146,14 +146,18 @@ class Gate:
         """Nobody is asked about what cannot succeed. What the model may not read without a yes is not looked at: it would learn whether
         a file is there, or what is in it.
         """
-        if query.cannot_succeed is None:
-            return None
-        named = {path for paths in _touched(query, self._home) for path in paths}
-        judged = () if query.access is None else (*query.access.reads, *query.access.writes)
-        if not all(self.may_read(path, query.workspace, more_rules) for path in named.union(judged)):
+        policy = self._policy
+        if query.cannot_succeed is None or not self._may_look(query, more_rules):
             return None
         why = await query.cannot_succeed(is_patient=is_patient)
-        return None if why is None else Futile(why)
+        # It may have waited for calls that come first: a rule of meanwhile counts for what it tells.
+        is_told = policy is self._policy or self._may_look(query, more_rules)
+        return Futile(why) if why is not None and is_told else None
+
+    def _may_look(self, query: PermissionQuery, more_rules: tuple[Rule, ...]) -> bool:
+        named = {path for paths in _touched(query, self._home) for path in paths}
+        judged = () if query.access is None else (*query.access.reads, *query.access.writes)
+        return all(self.may_read(path, query.workspace, more_rules) for path in named.union(judged))
 
     def may_read(self, path: Path, workspace: Workspace, more_rules: tuple[Rule, ...] = ()) -> bool:
         """Whether the rules allow reading this file without asking anybody."""
