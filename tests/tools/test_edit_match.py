@@ -84,6 +84,10 @@ def test_of_many_places_only_some_are_counted():
 COSTLY = {
     "in millions of places": ("ab\r\n" * 1_000_000, "b\na"),
     "in millions of places that overlap": ("a" * 3_000_000, "a" * 1000),
+    "lines with CRLF that repeat": (
+        "ab\r\n" + "0\r\n" * 300_000 + "ab\r\n",
+        "0\n" * 200 + "ab\nc",
+    ),
     "lines that repeat": ("abc\n" * 100_000, "abc\n" * 5000 + "x"),
     "lines that repeat but for white space": ("abc \n" * 100_000, "abc\n" * 5000),
 }

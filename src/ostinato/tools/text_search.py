@@ -1,17 +1,31 @@
 """Where a text stands in a file, whichever line ends either has: all that a search with `\\n` for each of them would find.
 
-The file is searched as it is; a text with other line ends is made of it only where nothing else would do.
+The file is searched as it is; a text with other line ends is made of it only where nothing else would do. However much a file repeats
+itself, that takes no longer.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from ostinato.tools.line_ends import Span, TextWithEnds
+import msgspec
 
-PATTERN_COST: Final = 2000
-"""A character of a pattern takes as long to compile as so many of a file take to have their line ends replaced."""
+from ostinato.tools.line_ends import Span, TextWithEnds, further, without_pairs
+
+MAX_ANCHORS: Final = 100
+"""Around so many places a file is looked at; where a line stands in more, another one may be rarer."""
+
+MAX_TRIED_LINES: Final = 3
+"""Each is searched for in the whole file, at the speed of memory."""
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """A line of a text that stands in few places of a file: what is before it in the text, the line, what is behind it, and the places."""
+
+    before: str
+    line: str
+    behind: str
+    places: Sequence[int]
 
 
 def spans_of(text: TextWithEnds, wanted: str, *, are_apart: bool, most: int | None = None) -> list[Span]:
@@ -22,8 +36,9 @@ def spans_of(text: TextWithEnds, wanted: str, *, are_apart: bool, most: int | No
     """
     if not text.has_returns or not ("\n" in wanted or "\r" in wanted):
         return list(islice(plain_spans(text.aligned, wanted, are_apart=are_apart), most))
-    if "\r" not in wanted and len(wanted) * PATTERN_COST <= len(text.aligned):
-        return list(islice(pattern_spans(text.aligned, wanted, are_apart=are_apart), most))
+    anchor = None if "\r" in wanted else anchor_in(text.aligned, wanted)
+    if anchor is not None:
+        return list(islice(anchored_spans(text.aligned, anchor, are_apart=are_apart), most))
     return text.original_spans(list(islice(plain_spans(text.normal, wanted, are_apart=are_apart), most)))
 
 
@@ -36,20 +51,43 @@ def plain_spans(text: str, wanted: str, *, are_apart: bool) -> Iterator[Span]:
         place = text.find(wanted, place + (length if are_apart else 1))
 
 
-def pattern_spans(text: str, wanted: str, *, are_apart: bool) -> Iterator[Span]:
-    """Where `wanted`, which holds no `\\r`, stands with `\\n` or `\\r\\n` for each of its line ends.
+def anchor_in(text: str, wanted: str) -> Anchor | None:
+    """By one of the longest lines of `wanted`; None where all of them stand in many places."""
+    lines = sorted(set(filter(None, wanted.split("\n"))), key=lambda line: (-len(line), line))
+    for line in lines[:MAX_TRIED_LINES]:
+        spans = islice(plain_spans(text, line, are_apart=False), MAX_ANCHORS + 1)
+        places = [start for start, _ in spans]
+        if len(places) <= MAX_ANCHORS:
+            before, _, behind = f"\n{wanted}\n".partition(f"\n{line}\n")
+            return Anchor(f"{before}\n"[1:], line, f"\n{behind}"[:-1], places)
+    return None
 
-    A pattern is slower than a plain search: it looks only from the first place of the longest line to the last one. A line end at its
-    beginning is searched for without `\\r`: patterns that begin with a character that must be there are several times as quick.
-    """
-    longest = max(wanted.split("\n"), key=len) or "\n"
-    first, room = text.find(longest), 2 * len(wanted)
-    if first < 0:
-        return
-    place, end = max(0, first - room), text.rfind(longest) + room
-    pattern = re.compile(r"\r?\n".join(re.escape(line) for line in wanted.split("\n")).removeprefix(r"\r?"))
-    while found := pattern.search(text, place, end):
-        start, behind = found.span()
-        is_pair = text[start] == "\n" and text.endswith("\r", 0, start)
-        yield start - is_pair, behind
-        place = behind if are_apart else start + 1
+
+def anchored_spans(text: str, anchor: Anchor, *, are_apart: bool) -> Iterator[Span]:
+    """Where all of the anchor stands, with `\\n` or `\\r\\n` for each of its line ends; it holds no `\\r`."""
+    done = 0
+    for place in anchor.places:
+        line_end = place + len(anchor.line)
+        if _stands_behind(text, line_end, anchor.behind) and _stands_before(text, place, anchor.before):
+            start = _back(text, place, len(anchor.before))
+            if start >= done:
+                end = further(text, line_end, len(anchor.behind))
+                done = end if are_apart else 0
+                yield start, end
+
+
+def _stands_behind(text: str, place: int, wanted: str) -> bool:
+    """Each character of `wanted` takes up two of the text at most."""
+    return without_pairs(text[place : place + 2 * len(wanted)]).startswith(wanted)
+
+
+def _stands_before(text: str, place: int, wanted: str) -> bool:
+    return without_pairs(text[max(0, place - 2 * len(wanted)) : place]).endswith(wanted)
+
+
+def _back(text: str, place: int, length: int) -> int:
+    """The place that is `length` characters before where each `\\r\\n` counts as one; `place` is not inside one."""
+    found, goal = place, place - length
+    while goal < found:
+        found, goal = goal, place - length - text.count("\r\n", max(0, goal - 1), place)
+    return goal
