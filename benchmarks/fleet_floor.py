@@ -1,17 +1,20 @@
 """The floor of a fleet's queries: the loop that one would write by hand on the same libraries, for the same model and the same
 tool. What it does, nothing of it in reserve:
 
-- a session with an id of its own; if it is kept, a file for it, and a line for each thing that happened (beginning, prompt, reply,
-  what it used, start of a tool, result, end), each with a uuid and a time, written before it is shown, and one sync at the end;
+- a session with an id of its own; if it is kept, a file for it with as many lines as ostinato's has, each for the same thing: beginning,
+  prompt, each block of a reply, each request and what it used, each call allowed, started, answered and finished, each further turn,
+  end. Each line is numbered, timed and sealed, each message names the one before it; all are written before anything is shown, and
+  safe from power loss at the end (the file, and its name in the folder);
 - the events that a consumer of the engine gets, in batches as they come, over a channel that a slow consumer holds up;
 - the request made of what was said so far; a deadline around each model call; each tool in a task of its own, with a deadline.
 
-It has no permissions, checks neither input nor history, knows no abort, no recovery, no settings, instructions, budgets or
-summaries, and puts no seal on a line.
+It has no permissions (the line says that the call was allowed), checks neither input nor history, knows no abort, no recovery, no
+settings, instructions, budgets or summaries, and never looks whether its file is still the one that it wrote.
 """
 
 import os
 import uuid
+import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,25 +40,43 @@ class Session:
 
     def __init__(self, folder: Path | None) -> None:
         self.id = str(uuid.uuid4())
+        self._folder = folder
+        self._number = 0
+        self._last_message: str | None = None
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
         self._file = None if folder is None else os.open(folder / f"{self.id}.jsonl", flags, 0o600)
         self.keep("started")
 
     def keep(self, kind: str, **facts: object) -> None:
+        """A fact."""
         if self._file is not None:
+            self._number += 1
             line = {
                 "type": kind,
-                "uuid": str(uuid.uuid4()),
+                "number": self._number,
                 "session": self.id,
                 "time": datetime.now(UTC),
+                "cwd": str(self._folder),
                 **facts,
             }
-            os.write(self._file, msgspec.json.encode(line) + b"\n")
+            body = msgspec.json.encode(line)[:-1]
+            os.write(self._file, b'%b,"crc":"%08x"}\n' % (body, zlib.crc32(body)))
+
+    def keep_message(self, message: object) -> None:
+        if self._file is not None:
+            before, self._last_message = self._last_message, str(uuid.uuid4())
+            self.keep("message", uuid=self._last_message, parent=before, message=message)
 
     async def close(self) -> None:
         if self._file is not None:
-            await anyio.to_thread.run_sync(os.fdatasync, self._file)
+            await anyio.to_thread.run_sync(self._make_safe, self._file)
             os.close(self._file)
+
+    def _make_safe(self, file: int) -> None:
+        os.fdatasync(file)
+        folder = os.open(str(self._folder), os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
 
 async def lean_query(model: ScriptedModel, tool: Tool, folder: Path | None) -> None:
@@ -93,7 +114,7 @@ async def bare_query(model: ScriptedModel, tool: Tool, folder: Path | None) -> N
 
 async def _loop(session: Session, model: ScriptedModel, tool: Tool, emit: Emit) -> None:
     messages = [RequestMessage("user", (Text("go"),))]
-    session.keep("message", message=messages[-1])
+    session.keep_message(messages[-1])
     while True:
         blocks = await _reply(session, model, _request(model, tool, messages), emit)
         messages.append(RequestMessage("assistant", tuple(blocks)))
@@ -106,6 +127,7 @@ async def _loop(session: Session, model: ScriptedModel, tool: Tool, emit: Emit) 
             for index, call in enumerate(calls):
                 tasks.start_soon(_called, session, tool, call, results, index, emit)
         messages.append(RequestMessage("user", tuple(result for result in results if result is not None)))
+        session.keep("further", turn=len(messages) // 2 + 1)
         await emit([messages[-1]])
 
 
@@ -120,9 +142,10 @@ async def _reply(
                 for event in batch:
                     if isinstance(event, BlockStop):
                         blocks.append(event.block)
-                        session.keep("message", message=event.block)
+                        session.keep_message(event.block)
                     elif isinstance(event, MessageStop):
-                        session.keep("usage", usage=event.usage)
+                        session.keep("request", model=request.model, outcome="ok")
+                        session.keep("usage", usage=event.usage, stop_reason=event.stop_reason)
                 await emit(batch)
     return blocks
 
@@ -130,14 +153,16 @@ async def _reply(
 async def _called(
     session: Session, tool: Tool, call: ToolUse, results: list[ToolResult | None], index: int, emit: Emit
 ) -> None:
-    session.keep("tool_start", call=call.id)
+    session.keep("allowed", call=call.id, tool=call.name)
+    session.keep("tool_start", call=call.id, tool=call.name, input=call.input)
     await emit([{"type": "tool_start", "call": call.id}])
     context: Any = None  # the tool of this benchmark asks for nothing
     with anyio.fail_after(TOOL_S):
         outcome = await tool.call(call.input, context)
     text = outcome if isinstance(outcome, str) else outcome.content
     results[index] = result = ToolResult(call.id, text)
-    session.keep("message", message=result)
+    session.keep_message(result)
+    session.keep("tool_end", call=call.id, outcome="ok")
     await emit([{"type": "tool_end", "call": call.id}])
 
 
