@@ -14,7 +14,7 @@ import pytest
 from tests.thoroughness import IS_EXHAUSTIVE
 
 import ostinato
-from ostinato.engine.gate import is_read_only_shell
+from ostinato.engine.call_facts import is_read_only_shell
 from ostinato.events import AssistantEvent, Event, RequestStart, ResponseUsage, Terminal, UserEvent
 from ostinato.messages import ToolResult
 from ostinato.providers.local_runtime import RUNTIME, import_runtime

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.permissions.gate_calls import MODES, policy
 
-from ostinato.engine.gate import call_facts
+from ostinato.engine.call_facts import call_facts
 from ostinato.option_values import PermissionMode
 from ostinato.permissions.decision import decide
 from ostinato.permissions.hidden_files import hidden_files

@@ -6,20 +6,20 @@ What decides is loaded with the first call, while the reply still streams, so th
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import anyio
 import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
+from ostinato.engine.call_facts import call_facts, facts_of, may_look_at_repositories, touched
 from ostinato.engine.option_checks import check_mode, no_bypass
 from ostinato.engine.option_types import shown, shown_text
 from ostinato.engine.options import Allow as CallerAllows
 from ostinato.engine.options import CanUseTool, PermissionAsked, tells_nobody
 from ostinato.engine.options import Deny as CallerDenies
-from ostinato.errors import UsageError
-from ostinato.home_folder import NO_HOME, expand_home
+from ostinato.home_folder import NO_HOME
 from ostinato.loop.described import Mask
 from ostinato.messages import ToolUse
 from ostinato.option_values import PermissionMode
@@ -31,7 +31,6 @@ ANSWERED: Final = "your answer"
 """The source of a rule that a person's answer made."""
 
 DO_NOT_WORK_AROUND = "Do not try to reach the same end another way; say what you would need."
-PATH_INPUTS = ("file_path", "notebook_path", "path")
 
 
 class RuleKeeper(msgspec.Struct, frozen=True):
@@ -155,7 +154,7 @@ class Gate:
         return Futile(why) if why is not None and is_told else None
 
     def _may_look(self, query: PermissionQuery, more_rules: tuple[Rule, ...]) -> bool:
-        named = {path for paths in _touched(query, self._home) for path in paths}
+        named = {path for paths in touched(query, self._home) for path in paths}
         judged = () if query.access is None else (*query.access.reads, *query.access.writes)
         return all(self.may_read(path, query.workspace, more_rules) for path in named.union(judged))
 
@@ -249,35 +248,18 @@ class Gate:
 
     async def _verdict(self, query: PermissionQuery, more_rules: tuple[Rule, ...] = ()) -> Verdict:
         # The policy counts as it is when the facts are known.
-        if _may_look_at_repositories(query):
+        if may_look_at_repositories(query):
             return self._decided(await to_thread.run_sync(self._facts, query), more_rules)
         return self._decided(self._facts(query), more_rules)
+
+    def _facts(self, query: PermissionQuery) -> CallFacts:
+        return facts_of(query, self._home, self._builtin_names)
 
     def _decided(self, facts: CallFacts, more_rules: tuple[Rule, ...] = ()) -> Verdict:
         from ostinato.permissions.decision import decide  # ruff: ignore[import-outside-top-level] - see the module's docstring
 
         policy = self._policy
         return decide(facts, replace(policy, rules=(*policy.rules, *more_rules)) if more_rules else policy)
-
-    def _facts(self, query: PermissionQuery) -> CallFacts:
-        reads, writes = _touched(query, self._home)
-        facts = self._facts_of(query, (reads, writes))
-        more_reads, more_writes = _judged_nowhere(query, facts)
-        if not (more_reads or more_writes):
-            return facts
-        return self._facts_of(query, ((*reads, *more_reads), (*writes, *more_writes)))
-
-    def _facts_of(
-        self, query: PermissionQuery, paths: tuple[tuple[Path, ...], tuple[Path, ...]]
-    ) -> CallFacts:
-        return call_facts(
-            query.tool.name,
-            query.input,
-            query.workspace,
-            home=self._home,
-            is_read_only=query.tool.name in self._builtin_names and _is_read_only(query),
-            paths=paths,
-        )
 
 
 class _WithRules:
@@ -289,81 +271,6 @@ class _WithRules:
 
     async def decide(self, query: PermissionQuery) -> Allowed | Denied | Futile:
         return await self._gate.decide(query, self._rules)
-
-
-def call_facts(
-    tool_name: str,
-    call_input: Mapping[str, Any],
-    workspace: Workspace,
-    *,
-    home: Path | None,
-    is_read_only: bool,
-    paths: tuple[tuple[Path, ...], tuple[Path, ...]],
-) -> CallFacts:
-    """The facts of a call with every path it mentions resolved; `paths` are what it reads and what it writes."""
-    from ostinato.permissions.path_resolution import looked_up  # ruff: ignore[import-outside-top-level] - as above
-    from ostinato.permissions.shell_reader import read_command  # ruff: ignore[import-outside-top-level] - as above
-
-    command = call_input.get("command") if tool_name == "Bash" else None
-    reads, writes = paths
-    facts = CallFacts(
-        tool_name=tool_name,
-        input=call_input,
-        is_read_only=is_read_only,
-        cwd=workspace.cwd,
-        roots=workspace.roots,
-        home=home or NO_HOME,
-        reads=reads,
-        writes=writes,
-        shell=read_command(command) if isinstance(command, str) else None,
-        shell_folder=workspace.shell_folder,
-        stored_results=workspace.stored_results,
-    )
-    return looked_up(facts)
-
-
-def is_read_only_shell(command: str) -> bool:
-    """Whether everything that the shell could run is proven to only read."""
-    from ostinato.permissions import read_only  # ruff: ignore[import-outside-top-level] - as above
-
-    return read_only.is_read_only_shell(command)
-
-
-def _is_read_only(query: PermissionQuery) -> bool:
-    try:
-        return query.tool.is_read_only(query.input)
-    except (KeyError, TypeError, ValueError):
-        return False
-
-
-def _may_look_at_repositories(query: PermissionQuery) -> bool:
-    """Whether the facts may take a walk through the settings of a repository and all its submodules."""
-    return query.tool.name == "Bash" and "git" in str(query.input.get("command", ""))
-
-
-def _touched(query: PermissionQuery, home: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """What the call reads and writes, as written by the model where it wrote a path (links not followed).
-
-    A path that nobody can expand is not what the tool touches; the tool's own word counts then.
-    """
-    access = query.tool.access(query.input, query.workspace)
-    texts = [value for name in PATH_INPUTS if isinstance(value := query.input.get(name), str)]
-    try:
-        written = tuple(query.workspace.cwd / expand_home(text, home) for text in texts)
-    except UsageError:
-        written = ()
-    if access.writes:
-        return access.reads, written or access.writes
-    return written or access.reads, ()
-
-
-def _judged_nowhere(query: PermissionQuery, facts: CallFacts) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """What the call will be held to, but the path that the model wrote does not lead to: a link was changed in between."""
-    if query.access is None:
-        return (), ()
-    judged = {path for targets in facts.resolved.values() for path in targets}
-    reads, writes = query.access.reads, query.access.writes
-    return tuple(p for p in reads if p not in judged), tuple(p for p in writes if p not in judged)
 
 
 def _would_ask(verdict: Verdict) -> bool:

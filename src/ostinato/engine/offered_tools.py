@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostinato.deferred_tools import NOTHING_DEFERRED, SEARCH_TOOL, DeferredTools, FoundTools, deferred
-from ostinato.engine.gate import is_read_only_shell
+from ostinato.engine.call_facts import is_read_only_shell
 from ostinato.engine.moved_commands import moving
 from ostinato.engine.options import Options
 from ostinato.hideable_rounds import TOOL_NAME as SNIP_TOOL
