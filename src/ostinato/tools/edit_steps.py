@@ -1,6 +1,7 @@
 """One or several literal replacements in a text, each in what the one before it left; all of them or none."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -31,6 +32,18 @@ class Edited(msgspec.Struct, frozen=True):
     first_line: int = 1
 
 
+class _Place(msgspec.Struct, frozen=True, dict=True):
+    """Where a step applies in `text`, and what that changes. `dict` holds the text afterwards, once that was asked for."""
+
+    text: TextWithEnds
+    matched: Matched
+    changes: tuple[Change, ...]
+
+    @cached_property
+    def after(self) -> TextWithEnds:
+        return self.text.changed(self.changes)
+
+
 def wrong_step(step: EditStep) -> str | None:
     """Why a step can be applied to no file."""
     if step.old_string == step.new_string:
@@ -47,25 +60,53 @@ def apply_steps(
 
     Raises UnicodeEncodeError for what the encoding cannot say.
     """
-    unchanged = text
+    after = text
     accounts: list[str] = []
+    for found in _places(text, steps, forgiving=forgiving):
+        if isinstance(found, NotMatched):
+            return found
+        place = found.matched.spans[0][0]
+        line = found.text.line_of(place)
+        accounts.append(_account(line, found.matched))
+        changes = found.changes
+        data = encoding.spliced(data, found.text.original, [(c.start, c.end, c.middle) for c in changes])
+        if len(steps) == 1:
+            shown = _lines_changed(text.aligned, place, line, changes)
+            return Edited(data, tuple(accounts), *shown)
+        after = found.after
+    return Edited(data, tuple(accounts), text.normal, after.normal)
+
+
+def why_not_apply(
+    text: TextWithEnds, encoding: TextEncoding, steps: Sequence[EditStep], *, forgiving: bool
+) -> NotMatched | None:
+    """What `apply_steps` would say of steps that do not apply; the file afterwards is not made for it.
+
+    Raises UnicodeEncodeError for what the encoding cannot say.
+    """
+    for found in _places(text, steps, forgiving=forgiving):
+        if isinstance(found, NotMatched):
+            return found
+        for change in found.changes:
+            encoding.encode(change.middle)
+    return None
+
+
+def _places(
+    text: TextWithEnds, steps: Sequence[EditStep], *, forgiving: bool
+) -> Iterator[_Place | NotMatched]:
+    """Of each step in what the one before it left; nothing behind the first that does not apply."""
     for number, step in enumerate(steps, 1):
         old = text.normalise(step.old_string)
         matched = match_edit(text, old, step.new_string, replace_all=step.replace_all, forgiving=forgiving)
         if isinstance(matched, NotMatched):
-            return NotMatched(
-                f"edit {number} of {len(steps)}: {matched.reason}" if len(steps) > 1 else matched.reason
-            )
-        place = matched.spans[0][0]
-        line = text.line_of(place)
-        accounts.append(_account(line, matched))
-        changes = text.changes(matched.spans, matched.new)
-        data = encoding.spliced(data, text.original, [(c.start, c.end, c.middle) for c in changes])
-        if len(steps) == 1:
-            before, after, first_line = _lines_changed(text.aligned, place, line, changes)
-            return Edited(data, tuple(accounts), before, after, first_line)
-        text = text.changed(changes)
-    return Edited(data, tuple(accounts), unchanged.normal, text.normal)
+            which = f"edit {number} of {len(steps)}: " if len(steps) > 1 else ""
+            yield NotMatched(which + matched.reason)
+            return
+        place = _Place(text, matched, text.changes(matched.spans, matched.new))
+        yield place
+        if number < len(steps):
+            text = place.after
 
 
 def _lines_changed(aligned: str, place: int, line: int, changes: Sequence[Change]) -> tuple[str, str, int]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ostinato.tool import ToolContext
 from ostinato.tools.answer import shown_path
-from ostinato.tools.file_change import hash_of
+from ostinato.tools.file_change import hash_of, put_in_place
 from ostinato.tools.file_kinds import binary_kind, not_a_file
 from ostinato.tools.line_ends import TextWithEnds, text_with_ends
 from ostinato.tools.text_encoding import TextEncoding, decoded, marked_encoding
@@ -60,6 +60,13 @@ async def read_for_change(path: Path, context: ToolContext, *, tool: str) -> Exi
     if kind is not None:
         return NotChangeable(f"`{name}` is {kind}, not text; change it with a command")
     return decoded_file
+
+
+async def put_in_place_of(file: ExistingFile, data: bytes, context: ToolContext) -> str | None:
+    """Replace it if it is still what was read; returns why it was not done, and then nothing has changed."""
+    return await put_in_place(
+        file.path, data, context, expected=file.content_hash, before=file.data, is_partial=file.is_partial
+    )
 
 
 async def _hashed_and_decoded(

@@ -9,8 +9,8 @@ from anyio import to_thread
 
 from ostinato.tool import ToolContext, ToolOutcome
 from ostinato.tools.answer import LONE_SURROGATE, MAX_CHANGE_CHARACTERS, refusal, shown_path, success
-from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
-from ostinato.tools.file_change import change_display, create_file, put_in_place
+from ostinato.tools.existing_file import ExistingFile, NotChangeable, put_in_place_of, read_for_change
+from ostinato.tools.file_change import change_display, create_file
 from ostinato.tools.judged_path import judged_path
 from ostinato.tools.line_ends import text_with_ends
 from ostinato.tools.text_encoding import UTF_8
@@ -62,7 +62,7 @@ async def _target(
 async def _replace(file: ExistingFile, content: str, context: ToolContext) -> ToolOutcome:
     name = shown_path(file.path, context.workspace.cwd)
     data, account, display = await to_thread.run_sync(_changed, file, content, name)
-    wrong = await put_in_place(file.path, data, context, expected=file.content_hash, before=file.data)
+    wrong = await put_in_place_of(file, data, context)
     if wrong is not None:
         return refusal(wrong)
     return success(account, max_characters=MAX_CHANGE_CHARACTERS, display=display)

@@ -9,8 +9,8 @@ from anyio import to_thread
 
 from ostinato.tool import ToolContext, ToolOutcome
 from ostinato.tools.answer import LONE_SURROGATE, MAX_CHANGE_CHARACTERS, refusal, shown_path, success
-from ostinato.tools.existing_file import ExistingFile, NotChangeable, read_for_change
-from ostinato.tools.file_change import change_display, put_in_place
+from ostinato.tools.existing_file import ExistingFile, NotChangeable, put_in_place_of, read_for_change
+from ostinato.tools.file_change import change_display
 from ostinato.tools.judged_path import judged_path
 from ostinato.tools.line_ends import spliced
 from ostinato.tools.notebook_change import (
@@ -38,14 +38,7 @@ async def change_notebook(request: NotebookEditInput, context: ToolContext) -> T
     if isinstance(change, NotChangeable):
         return refusal(change.reason)
     file = change.file
-    failed = await put_in_place(
-        file.path,
-        change.data,
-        context,
-        expected=file.content_hash,
-        before=file.data,
-        is_partial=file.is_partial,
-    )
+    failed = await put_in_place_of(file, change.data, context)
     if failed is not None:
         return refusal(failed)
     return success(change.account, max_characters=MAX_CHANGE_CHARACTERS, display=change.display)
