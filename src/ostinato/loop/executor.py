@@ -6,10 +6,10 @@ code. A result is written to the journal when it is there; it is shown in the or
 to end, and so is one that is stopped; one that does not end within `GRACE_S` is given up, and holds nobody back any more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import anyio
 import msgspec
@@ -21,68 +21,25 @@ from ostinato.events import Denial, ToolEnd, ToolOutput, ToolStart, UserEvent
 from ostinato.loop import results
 from ostinato.loop.access import Touched
 from ostinato.loop.alarms import Alarms
-from ostinato.loop.call import CallEnd, CallOutcome, Prepared, error_end, permitted, prepare_call, run_call
+from ostinato.loop.call import CallEnd, Prepared, error_end, permitted, prepare_call, run_call
+from ostinato.loop.call_entry import CallEntry
 from ostinato.loop.deps import Deps
 from ostinato.loop.ledger import Ledger
 from ostinato.loop.look import known_refusal
 from ostinato.loop.side_question import SideQuestion
-from ostinato.loop.turn_tasks import TurnTask, TurnTasks
-from ostinato.messages import AssistantMessage, ToolResult, ToolUse, UserMessage, tool_result_message
+from ostinato.loop.turn_tasks import TurnTasks
+from ostinato.messages import AssistantMessage, ToolResult, ToolUse, tool_result_message
 from ostinato.ports import DecisionReason
 from ostinato.records import FileIntended, PermissionDecided, ToolFinished, ToolStarted
 from ostinato.state import QueryConfig, ToolUseContext
-from ostinato.tool import EXCLUSIVE, NO_ACCESS, Ended, InterruptBehaviour
+from ostinato.tool import EXCLUSIVE, NO_ACCESS, Ended
 from ostinato.tool_hooks import ToolRan
-
-CallPhase = Literal["queued", "executing", "completed"]
 
 GRACE_S = 2.0
 """What a call that was told to end has for it: process trees are gone within that time."""
 
 MAX_PROGRESS_CHARACTERS = 4_096
 """The newest of what a tool shows at a time: the channel bounds how many texts wait for a consumer, this how large they are."""
-
-
-class _Entry(msgspec.Struct):
-    block: ToolUse
-    touched: Touched
-    is_read_only: bool = False
-    interrupt: InterruptBehaviour = "cancel"
-    phase: CallPhase = "queued"
-    is_waiting: bool = False
-    started_s: float | None = None
-    ran_with: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    outcome: CallOutcome | None = None
-    message: UserMessage | None = None
-    may_start: anyio.Event | None = None
-    """Set when the call may start; there is none where nothing is in its way."""
-    done: anyio.Event = msgspec.field(default_factory=anyio.Event)
-    scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
-    task: TurnTask | None = None
-    late_after_s: float | None = None
-    """The time that it was given, once that is over."""
-    work_ended: Ended | None = None
-    """Of work that goes on whatever becomes of the call; it is set once that has ended."""
-    given_up: anyio.Event | None = None
-    """Set when a call that was given up has ended after all."""
-    forget_alarm: Callable[[], None] | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.phase == "completed"
-
-    @property
-    def runs_on(self) -> bool:
-        """Whether its work cannot be stopped, and is not over."""
-        return self.work_ended is not None and not self.work_ended.is_set()
-
-    def cannot_be_stopped(self, ended: Ended) -> None:
-        self.work_ended = ended
-
-    @property
-    def may_end(self) -> bool:
-        """Whether a new message of the user lets the call end by itself."""
-        return self.started_s is not None and self.interrupt == "block"
 
 
 class Results(msgspec.Struct, frozen=True):
@@ -104,7 +61,7 @@ class StreamingToolExecutor:
         self._ledger = ledger
         self._config = config
         self._ask_side_model = None if deps.side_model is None else SideQuestion(deps, ledger, context)
-        self._entries: list[_Entry] = []
+        self._entries: list[CallEntry] = []
         self._set_alarm = deps.set_alarm or Alarms(tasks.start_soon, deps.clock).set
         self._shown = 0
         self._has_failed = False
@@ -117,7 +74,7 @@ class StreamingToolExecutor:
             return
         prepared = prepare_call(block, self._context, self._deps.mask)
         access = prepared.access if isinstance(prepared, Prepared) else NO_ACCESS
-        entry = _Entry(block, Touched(EXCLUSIVE if self._config.sequential_tools else access))
+        entry = CallEntry(block, Touched(EXCLUSIVE if self._config.sequential_tools else access))
         self._entries.append(entry)
         if self._has_failed:
             self._stop(entry, "sibling_error")
@@ -127,7 +84,7 @@ class StreamingToolExecutor:
             live = partial(self._live, entry, prepared)
             entry.task = self._tasks.start_soon(live, f"the call `{block.id}` of {block.name}")
 
-    async def _live(self, entry: _Entry, prepared: Prepared) -> None:
+    async def _live(self, entry: CallEntry, prepared: Prepared) -> None:
         try:
             with entry.scope:
                 await self._run(entry, prepared)
@@ -135,11 +92,11 @@ class StreamingToolExecutor:
                 text = results.timed_out(entry.late_after_s, runs_on=entry.runs_on)
                 self._finish(entry, error_end(entry.block, text, "timed_out"))
         finally:
-            _take_back_alarm(entry)
+            entry.take_back_alarm()
             if entry.given_up is not None:
                 entry.given_up.set()
 
-    async def _run(self, entry: _Entry, prepared: Prepared) -> None:
+    async def _run(self, entry: CallEntry, prepared: Prepared) -> None:
         look = partial(self._known_refusal, entry, prepared) if prepared.tool.cannot_succeed else None
         answer = await permitted(prepared, self._deps.permissions, self._context, self._deps.mask, look)
         if entry.is_over:  # the abort and the answer came in the same moment
@@ -173,7 +130,7 @@ class StreamingToolExecutor:
         )
         self._finish(entry, end)
 
-    async def _known_refusal(self, entry: _Entry, prepared: Prepared, *, is_patient: bool) -> str | None:
+    async def _known_refusal(self, entry: CallEntry, prepared: Prepared, *, is_patient: bool) -> str | None:
         """Calls that come first may be what lets this one succeed; what touches nothing does not depend on them."""
         for other in self._entries[: 0 if prepared.access == NO_ACCESS else self._entries.index(entry)]:
             if not other.is_over and other.touched.conflicts_with(entry.touched):
@@ -190,7 +147,7 @@ class StreamingToolExecutor:
         """
         cap = self._config.max_tool_concurrency
         running = [entry for entry in self._entries if entry.phase == "executing"]
-        earlier: list[_Entry] = []
+        earlier: list[CallEntry] = []
         for entry in self._entries:
             if entry.is_over:
                 continue
@@ -203,7 +160,7 @@ class StreamingToolExecutor:
                 running.append(entry)
             earlier.append(entry)
 
-    def _start(self, entry: _Entry, prepared: Prepared) -> None:
+    def _start(self, entry: CallEntry, prepared: Prepared) -> None:
         """Written before the effect: after a crash, a started call without a result has an unknown outcome."""
         entry.is_read_only = prepared.is_read_only
         entry.started_s = self._deps.clock.monotonic_s()
@@ -217,13 +174,13 @@ class StreamingToolExecutor:
         )
         entry.forget_alarm = self._set_alarm(timeout_s, partial(self._is_late, entry, timeout_s))
 
-    def _is_late(self, entry: _Entry, timeout_s: float) -> None:
+    def _is_late(self, entry: CallEntry, timeout_s: float) -> None:
         """Its time is over: it is told to end, and conflicting calls wait until it has, or is given up."""
         entry.late_after_s = timeout_s
         entry.scope.cancel()
         entry.forget_alarm = self._set_alarm(GRACE_S, partial(self._give_up, entry))
 
-    def _give_up(self, entry: _Entry) -> None:
+    def _give_up(self, entry: CallEntry) -> None:
         """It was told to end and has not: nobody waits for it any more, and what it does from here on is not written."""
         if not entry.is_over:
             with suppress(JournalError):
@@ -233,23 +190,23 @@ class StreamingToolExecutor:
             self._hold_back(entry, entry.given_up)
             self._tasks.give_up(entry.task)
 
-    def _hold_back(self, entry: _Entry, ended: Ended) -> None:
+    def _hold_back(self, entry: CallEntry, ended: Ended) -> None:
         """Its result is there and its work goes on: what conflicts with what it may yet change waits for it a while."""
         if entry.started_s is not None and not entry.is_read_only:
             self._deps.still_running.add(entry.touched, ended, self._deps.clock.monotonic_s())
 
-    def _intended(self, entry: _Entry, intended: FileIntended) -> None:
+    def _intended(self, entry: CallEntry, intended: FileIntended) -> None:
         """Raises UsageError once the call has its result: nothing is changed in the name of a call that was given up."""
         if entry.is_over:
             raise UsageError("the call is over, so it must not change anything")
         self._ledger.record(intended)
 
-    def _progress(self, entry: _Entry, text: str) -> None:
+    def _progress(self, entry: CallEntry, text: str) -> None:
         if entry.phase == "executing":
             newest = sanitise(text[-MAX_PROGRESS_CHARACTERS:])
             self._ledger.progress(ToolOutput(entry.block.id, entry.block.name, newest))
 
-    def _finish(self, entry: _Entry, end: CallEnd) -> None:
+    def _finish(self, entry: CallEntry, end: CallEnd) -> None:
         """The one place where a call gets its result; a second result is dropped."""
         if entry.is_over:
             return
@@ -269,13 +226,13 @@ class StreamingToolExecutor:
         self._end_siblings(entry)
         self._admit()
 
-    def _end_siblings(self, failed: _Entry) -> None:
+    def _end_siblings(self, failed: CallEntry) -> None:
         is_reason = failed.outcome in {"error", "timed_out"} and not failed.is_read_only
         if self._config.abort_siblings and is_reason and failed.started_s is not None:
             self._has_failed = True
             self.cancel("sibling_error")
 
-    def _deny(self, entry: _Entry, prepared: Prepared, end: CallEnd) -> None:
+    def _deny(self, entry: CallEntry, prepared: Prepared, end: CallEnd) -> None:
         """The call is answered with the words of the denial before the query is ended by it."""
         denied = end.denied
         if denied is not None:
@@ -302,7 +259,7 @@ class StreamingToolExecutor:
         """Those that began and were not stopped, in the order of the calls."""
         return [ran for ran in map(self._ran, self._entries) if ran is not None]
 
-    def _ran(self, entry: _Entry) -> ToolRan | None:
+    def _ran(self, entry: CallEntry) -> ToolRan | None:
         if entry.started_s is None or entry.message is None:
             return None
         (result,) = entry.message.content
@@ -359,11 +316,11 @@ class StreamingToolExecutor:
         """
         self._cancel(self._entries, reason)
 
-    def _cancel(self, entries: Sequence[_Entry], reason: results.StopReason | None) -> None:
+    def _cancel(self, entries: Sequence[CallEntry], reason: results.StopReason | None) -> None:
         unfinished = [entry for entry in entries if not entry.is_over]
         for entry in unfinished:
             entry.scope.cancel()
-            _take_back_alarm(entry)
+            entry.take_back_alarm()
             entry.forget_alarm = self._set_alarm(GRACE_S, partial(self._give_up, entry))
         for entry in unfinished:
             with suppress(JournalError):
@@ -374,20 +331,14 @@ class StreamingToolExecutor:
         known = {entry.block.id for entry in self._entries}
         for block in blocks:
             if block.id not in known:
-                entry = _Entry(block, Touched(NO_ACCESS))
+                entry = CallEntry(block, Touched(NO_ACCESS))
                 self._entries.append(entry)
                 self._stop(entry, reason)
 
-    def _stop(self, entry: _Entry, reason: results.StopReason | None) -> None:
+    def _stop(self, entry: CallEntry, reason: results.StopReason | None) -> None:
         why = reason or self._context.abort.reason or "terminated"
         text = results.stopped(why, has_started=entry.started_s is not None, runs_on=entry.runs_on)
         self._finish(entry, error_end(entry.block, text, "cancelled"))
-
-
-def _take_back_alarm(entry: _Entry) -> None:
-    forget, entry.forget_alarm = entry.forget_alarm, None
-    if forget is not None:
-        forget()
 
 
 async def run_tools(
