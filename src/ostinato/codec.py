@@ -101,7 +101,7 @@ def _sanitised(value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ lines
 
 
-class Envelope(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Envelope(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """What stands around every record. `seq` has no gap; `epoch` grows with each opening for writing.
 
     `timestamp` is ISO 8601 in UTC with a Z. `stored` is the SHA-256 of the side file that holds the whole record; the
@@ -124,12 +124,12 @@ class _Chained(Envelope, frozen=True, kw_only=True, tag_field="type"):
     parent_uuid: str | None
 
 
-class _Heard(msgspec.Struct, frozen=True):
+class _Heard(msgspec.Struct, frozen=True, gc=False):
     role: Literal["user"]
     content: tuple[UserBlock, ...]
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Said(msgspec.Struct, frozen=True, gc=False):
     id: str
     type: Literal["message"]
     role: Literal["assistant"]
@@ -180,7 +180,7 @@ def _line_decoder() -> msgspec.json.Decoder[_AnyLine]:
 _ENVELOPE: Final = msgspec.json.Decoder(Envelope)
 
 
-class SealedLine(msgspec.Struct, frozen=True):
+class SealedLine(msgspec.Struct, frozen=True, gc=False):
     """A line of ours whose seal holds. `record` is None if only the side file has it."""
 
     envelope: Envelope

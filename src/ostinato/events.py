@@ -21,7 +21,7 @@ from ostinato.messages import (
 from ostinato.records import Continued
 
 
-class ModelEvent(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+class ModelEvent(msgspec.Struct, frozen=True, gc=False, tag_field="type", omit_defaults=True):
     """One event of a model's reply, in ostinato's own form; adapters produce them, any wire alike."""
 
 
@@ -40,17 +40,17 @@ class BlockStart(ModelEvent, frozen=True, tag="content_block_start"):
     name: str = ""
 
 
-class TextDelta(ModelEvent, frozen=True, gc=False, tag="text_delta"):
+class TextDelta(ModelEvent, frozen=True, tag="text_delta"):
     index: int
     text: str
 
 
-class ThinkingDelta(ModelEvent, frozen=True, gc=False, tag="thinking_delta"):
+class ThinkingDelta(ModelEvent, frozen=True, tag="thinking_delta"):
     index: int
     thinking: str
 
 
-class InputJsonDelta(ModelEvent, frozen=True, gc=False, tag="input_json_delta"):
+class InputJsonDelta(ModelEvent, frozen=True, tag="input_json_delta"):
     index: int
     partial_json: str
 
@@ -78,7 +78,7 @@ AnyModelEvent = (
 )
 
 
-class QueryEvent(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+class QueryEvent(msgspec.Struct, frozen=True, gc=False, tag_field="kind", omit_defaults=True):
     """One item of `ostinato.query()`."""
 
 
@@ -89,7 +89,7 @@ class RequestStart(QueryEvent, frozen=True, tag="request_start"):
     turn_count: int
 
 
-class StreamEvent(QueryEvent, frozen=True, gc=False, tag="stream_event"):
+class StreamEvent(QueryEvent, frozen=True, tag="stream_event"):
     """A part of the reply as it arrives."""
 
     event: AnyModelEvent

@@ -2,6 +2,9 @@
 
 Adapters translate this form to a provider's wire and back; nothing else does. One constructor per kind of host-made
 message stands at the end, so that no other place decides how such a message looks.
+
+What is said, and what happens (`records.py`, `events.py`), is frozen and made of what was there before: it cannot come to hold itself, so
+the garbage collector need not look through it (`gc=False`). There may be hundreds of thousands of them, and its looks cost 4 % of a query.
 """
 
 from collections.abc import Mapping
@@ -10,11 +13,11 @@ from typing import Any, Literal
 import msgspec
 
 
-class Block(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+class Block(msgspec.Struct, frozen=True, gc=False, tag_field="type", omit_defaults=True):
     """A part of a message; the subclass names its kind on the wire."""
 
 
-class ProviderState(msgspec.Struct, frozen=True, omit_defaults=True):
+class ProviderState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Opaque data that only `provider` and `model` can read again: a signature, encrypted reasoning.
 
     It travels with its block unchanged and is dropped whole when either name changes.
@@ -96,7 +99,7 @@ UserBlock = Text | Image | Document | ToolResult
 AssistantBlock = Text | Thinking | RedactedThinking | ToolUse | ServerBlock
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens of one response, counted apart: `input_tokens` holds neither cache reads nor cache writes.
 
     `reasoning_tokens` are those of `output_tokens` that were thought, where the provider says so. `web_searches` are those that the
@@ -145,7 +148,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_USAGE = Usage()
 
 
-class MessageKind(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+class MessageKind(msgspec.Struct, frozen=True, gc=False, tag_field="kind", omit_defaults=True):
     """A message; `uuid` is unique in its session."""
 
     uuid: str
@@ -193,7 +196,7 @@ class AssistantMessage(MessageKind, frozen=True, tag="assistant"):
         return "".join(block.text for block in self.content if isinstance(block, Text))
 
 
-class Attachment(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+class Attachment(msgspec.Struct, frozen=True, gc=False, tag_field="type", omit_defaults=True):
     """Something the model or the client should know beside what was said."""
 
 
@@ -204,7 +207,7 @@ class MaxTurnsReached(Attachment, frozen=True, tag="max_turns_reached"):
     turn_count: int
 
 
-class KnownFile(msgspec.Struct, frozen=True, omit_defaults=True):
+class KnownFile(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What the model knows of a file from here on: the SHA-256 of its bytes, empty when nothing counts any more. `path` is resolved.
 
     `is_partial`: only a part of it was shown.

@@ -41,7 +41,7 @@ class Ids(Protocol):
 # ------------------------------------------------------------------------------------------------ model calls
 
 
-class QuerySource(msgspec.Struct, frozen=True):
+class QuerySource(msgspec.Struct, frozen=True, gc=False):
     """Who asks the model: decides on retries of overload and whether compaction may happen inside."""
 
     name: Literal["main", "sdk", "agent", "compact", "collapse", "side_question", "title", "hook"]
@@ -55,21 +55,21 @@ class QuerySource(msgspec.Struct, frozen=True):
         return self.name in {"compact", "collapse", "side_question", "title", "hook"}
 
 
-class QueryTracking(msgspec.Struct, frozen=True):
+class QueryTracking(msgspec.Struct, frozen=True, gc=False):
     """`chain_id` is new at the top level; `depth` grows with every nested query."""
 
     chain_id: str
     depth: int = 0
 
 
-class RequestMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+class RequestMessage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A message as it may be sent: roles alternate, calls are answered. Made by `normalise/` only."""
 
     role: Literal["user", "assistant"]
     content: tuple[UserBlock, ...] | tuple[AssistantBlock, ...]
 
 
-class ToolSchema(msgspec.Struct, frozen=True):
+class ToolSchema(msgspec.Struct, frozen=True, gc=False):
     """A tool as the model is told of it. `flat_parameters` are those that a small model is offered; empty means all."""
 
     name: str
@@ -95,7 +95,7 @@ MAX_SEARCHES: Final = 5
 """Of the web, by the provider, for one request: each costs a cent, and room for all of them is reserved before it is sent."""
 
 
-class ModelRequest(msgspec.Struct, frozen=True):
+class ModelRequest(msgspec.Struct, frozen=True, gc=False):
     """One request, independent of any wire. `system` blocks are sent in order; `temperature` None leaves it out.
 
     `own_system_blocks`: so many of the last `system` blocks tell of this conversation alone. What stands before them, and the tools,
@@ -187,7 +187,7 @@ class Model(Protocol):
 # ------------------------------------------------------------------------------------------------ permissions
 
 
-class DecisionReason(msgspec.Struct, frozen=True):
+class DecisionReason(msgspec.Struct, frozen=True, gc=False):
     """Which rule decided and where it stands; `text` is one plain sentence."""
 
     rule: str
@@ -195,7 +195,7 @@ class DecisionReason(msgspec.Struct, frozen=True):
     text: str
 
 
-class Allowed(msgspec.Struct, frozen=True):
+class Allowed(msgspec.Struct, frozen=True, gc=False):
     """The call may run, with `updated_input` in place of its own if given. `is_hidden`: of these files it may show nothing."""
 
     reason: DecisionReason
@@ -203,7 +203,7 @@ class Allowed(msgspec.Struct, frozen=True):
     is_hidden: Callable[[Path], bool] = hides_nothing
 
 
-class Denied(msgspec.Struct, frozen=True):
+class Denied(msgspec.Struct, frozen=True, gc=False):
     """The call may not run; `message` goes to the model. `interrupt` ends the query."""
 
     reason: DecisionReason

@@ -22,7 +22,7 @@ name of its own call, its own beginning. Empty: the record is older than this fi
 """
 
 
-class Edit(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+class Edit(msgspec.Struct, frozen=True, gc=False, tag_field="kind", omit_defaults=True):
     """A change of the view. `edit_id` is unique in its session; `Undo` names it."""
 
     edit_id: str
@@ -37,7 +37,7 @@ class ReplaceResult(Edit, frozen=True, tag="replace_result"):
     how: ReplacedHow = ""
 
 
-class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
+class Carried(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What every summary after this one must still hold: the prompt that began it all, the user's own words (oldest first), and
     which files were changed and read (oldest first).
     """
@@ -109,7 +109,7 @@ class Undo(Edit, frozen=True, tag="undo"):
 AnyEdit = ReplaceResult | Snip | Fold | Boundary | StripMedia | Retract | Undo
 
 
-class Fact(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+class Fact(msgspec.Struct, frozen=True, gc=False, tag_field="kind", omit_defaults=True):
     """Something that happened; it never changes the view."""
 
 
