@@ -5,7 +5,6 @@ Everything is checked where the decorator stands: a tool that was made can be ca
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -19,6 +18,7 @@ from ostinato.errors import UsageError
 from ostinato.function_parameters import Parameters, parameters_of
 from ostinato.invariants import tool_problems
 from ostinato.returned_value import outcome_of
+from ostinato.told_from_threads import told_from_threads
 from ostinato.tool import (
     DEFAULT_MAX_RESULT_CHARACTERS,
     EXCLUSIVE,
@@ -202,7 +202,7 @@ class _Call:
         if self._is_async:
             call = cast("Callable[..., Awaitable[object]]", self._function)
             return await call(**self._with_context(arguments, context))
-        threaded = replace(context, progress=partial(_progress_from_thread, context.progress))
+        threaded = replace(context, progress=told_from_threads(context.progress))
         work = _InThread(partial(self._function, **self._with_context(arguments, threaded)))
         context.cannot_be_stopped(work.ended)
         (returned,) = await work.returned()
@@ -221,6 +221,7 @@ class _InThread:
 
     def __init__(self, function: Callable[[], object]) -> None:
         self.ended = anyio.Event()
+        self._tell_ended = told_from_threads(self.ended.set)
         self._function = function
         self._has_begun = False
         self._is_over = False
@@ -251,15 +252,4 @@ class _InThread:
         finally:
             self._is_over = True
             if self._is_left:
-                from anyio import from_thread  # ruff: ignore[import-outside-top-level] - only a thread that was left behind
-
-                with suppress(RuntimeError):  # the event loop is over
-                    from_thread.run_sync(self.ended.set)
-
-
-def _progress_from_thread(progress: Callable[[str], None], text: str) -> None:
-    """Shown by the event loop; after the call was given up, by nobody."""
-    from anyio import from_thread  # ruff: ignore[import-outside-top-level] - only a thread that has something to show
-
-    with suppress(RuntimeError):  # the event loop is over
-        from_thread.run_sync(progress, text)
+                self._tell_ended()

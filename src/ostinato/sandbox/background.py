@@ -3,18 +3,17 @@
 They need no event loop: what they print is kept while nobody looks, and their end is known when somebody asks.
 """
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
-import anyio.lowlevel
 
 from ostinato.errors import UsageError
 from ostinato.processes import BackgroundFacts, BackgroundOutput, background_task_id
 from ostinato.sandbox.run_group import RunGroup
+from ostinato.told_from_threads import told_from_threads
 
 if TYPE_CHECKING:
     from ostinato.sandbox.background_process import BackgroundProcess
@@ -64,7 +63,7 @@ class BackgroundProcesses:
             ("bash", "-c", command), cwd=folder, env=self._env, group=self.group, is_apart=True
         )
         log = OutputLog.in_folder(self._spill_dir)
-        return self._follow(BackgroundProcess(task_id, command, child, log, self._teller()))
+        return self._follow(BackgroundProcess(task_id, command, child, log, self._tell_end()))
 
     def take_over(
         self,
@@ -82,7 +81,7 @@ class BackgroundProcesses:
         task_id = self._free_id(call_id)
         log = OutputLog(take_output())
         return self._follow(
-            BackgroundProcess(task_id, command, child, log, self._teller(), started_s=started_s)
+            BackgroundProcess(task_id, command, child, log, self._tell_end(), started_s=started_s)
         )
 
     def _free_id(self, call_id: str) -> str:
@@ -143,24 +142,9 @@ class BackgroundProcesses:
             while any(process.is_followed for process in self._by_id.values()):  # ruff: ignore[async-busy-wait] - threads tell no event
                 await anyio.sleep(FIRST_LOOK_S)
 
-    def _teller(self) -> Callable[[BackgroundFacts], None] | None:
+    def _tell_end(self) -> Callable[[BackgroundFacts], None] | None:
         """To be called in another thread."""
-        on_end = self._on_end
-        if on_end is None:
-            return None
-        from anyio import from_thread  # ruff: ignore[import-outside-top-level] - loads with a first command in the background
-
-        loop = anyio.lowlevel.current_token()
-
-        def tell(facts: BackgroundFacts) -> None:
-            try:
-                from_thread.run_sync(on_end, facts, token=loop)
-            except RuntimeError:  # the loop has ended: nobody is there to be told
-                return
-            except Exception as error:  # ruff: ignore[blind-except] - foreign code, in a thread that has more to do
-                logging.getLogger("ostinato").warning("a notice of an ended command failed: %r", error)
-
-        return tell
+        return None if self._on_end is None else told_from_threads(self._on_end)
 
     def _get(self, task_id: str) -> "BackgroundProcess":
         found = self._by_id.get(task_id)
