@@ -196,3 +196,8 @@ async def test_where_nothing_runs_in_the_background_that_is_known_too(tmp_path: 
     given = {"command": "ls", "run_in_background": True} if name == "Bash" else {"task_id": "bash_1"}
     words = await looked(TOOLS[name], given, around)
     assert words == await said(TOOLS[name], given, around)
+
+
+async def test_of_two_faults_of_a_command_a_look_tells_the_one_that_the_call_tells(tmp_path: Path):
+    around, given = tool_context(tmp_path), {"command": "a\0b", "run_in_background": True}
+    assert await looked(TOOLS["Bash"], given, around) == await said(TOOLS["Bash"], given, around)

@@ -9,6 +9,7 @@ from tests.permissions.test_paths_that_nobody_can_look_at import NASTY, folder, 
 from ostinato.errors import UsageError
 from ostinato.sandbox.workspace import LocalWorkspace
 from ostinato.testing import tool_context
+from ostinato.tool import NO_ACCESS
 from ostinato.tools.builtin import builtin_tools
 from ostinato.tools.file_kinds import not_a_file
 from ostinato.tools.search_scope import NoScope, SearchScope, search_scope
@@ -56,13 +57,13 @@ def test_what_stands_there_is_said_without_special_rights_too(path: str, folder:
             resolved = workspace.resolve(path)
         except UsageError:
             return
-        assert isinstance(search_scope(workspace, path, "*.py"), SearchScope | NoScope)
+        assert isinstance(search_scope(workspace, path, "*.py", NO_ACCESS), SearchScope | NoScope)
         not_a_file(resolved)
         workspace.is_inside(resolved)
 
 
 def test_a_folder_that_nobody_may_look_into_is_not_said_to_be_missing(folder: Path):
     with nobody():
-        scope = search_scope(workspace_of(folder), "closed/in", None)
+        scope = search_scope(workspace_of(folder), "closed/in", None, NO_ACCESS)
     assert isinstance(scope, NoScope)
     assert "does not exist" not in scope.reason

@@ -37,11 +37,11 @@ class ContextSources(msgspec.Struct, frozen=True):
     may_read: Callable[[Path], bool]
     whole_path: Path | None
     auto_compact: bool
+    last_pass: LastPass
     collapse: bool = False
     hideable: HideableRounds | None = None
     snip: bool = True
     microcompact: bool = True
-    last_pass: LastPass = msgspec.field(default_factory=LastPass)
 
 
 class ContextPipeline:

@@ -38,11 +38,11 @@ class Place(msgspec.Struct, frozen=True):
     journal: SessionJournal
     workspace: Workspace
     files: SeenFiles
-    notices: tuple[str, ...] = ()
-    todos: TodoList = msgspec.field(default_factory=TodoList)
-    found_tools: FoundTools = msgspec.field(default_factory=FoundTools)
-    watch_cache: CacheWatching = msgspec.field(default_factory=CacheWatching)
-    last_pass: LastPass = msgspec.field(default_factory=LastPass)
+    notices: tuple[str, ...]
+    todos: TodoList
+    found_tools: FoundTools
+    watch_cache: CacheWatching
+    last_pass: LastPass
 
 
 async def end_processes(place: Place) -> None:

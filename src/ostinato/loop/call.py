@@ -106,7 +106,7 @@ async def permitted(
     permissions: Permissions,
     context: ToolUseContext,
     mask: Mask,
-    cannot_succeed: CannotSucceed | None = None,
+    cannot_succeed: CannotSucceed | None,
 ) -> tuple[Prepared, Allowed] | CallEnd:
     """Ask the gate; an input that it changed is checked again. What cannot succeed ends as an error, not as a denial."""
     query = PermissionQuery(

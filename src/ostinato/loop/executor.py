@@ -6,9 +6,10 @@ code. A result is written to the journal when it is there; it is shown in the or
 to end, and so is one that is stopped; one that does not end within `GRACE_S` is given up, and holds nobody back any more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from typing import Literal
 
 import anyio
@@ -132,13 +133,16 @@ class StreamingToolExecutor:
 
     async def _known_refusal(self, entry: CallEntry, prepared: Prepared, *, is_patient: bool) -> str | None:
         """Calls that come first may be what lets this one succeed; what touches nothing does not depend on them."""
-        for other in self._entries[: 0 if prepared.access == NO_ACCESS else self._entries.index(entry)]:
+        for other in () if prepared.access == NO_ACCESS else self._before(entry):
             if not other.is_over and other.touched.conflicts_with(entry.touched):
                 if not is_patient:
                     return None
                 await other.done.wait()
         is_held_up = self._deps.still_running.is_in_the_way_of(entry.touched)
         return None if is_held_up else await known_refusal(prepared, self._context, self._set_alarm)
+
+    def _before(self, entry: CallEntry) -> Iterable[CallEntry]:
+        return takewhile(lambda other: other is not entry, self._entries)
 
     def _admit(self) -> None:
         """Start, in order, every waiting call that conflicts with no earlier unfinished one, up to the cap.

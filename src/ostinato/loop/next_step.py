@@ -9,7 +9,7 @@ import msgspec
 
 from ostinato.loop.deps import Deps, QueryParams
 from ostinato.loop.guards.guarded import guarded
-from ostinato.loop.request import RequestBuilder
+from ostinato.loop.request import RequestBuilder, searches_web
 from ostinato.loop.transitions.aborted import aborted
 from ostinato.loop.transitions.answered import answered
 from ostinato.loop.transitions.blocked import blocked
@@ -102,7 +102,7 @@ def _said_again(state: State, outcome: UsedTools, params: QueryParams, deps: Dep
 
 def _max_searches(state: State, params: QueryParams) -> int:
     """As in the request that was answered, which would go out again."""
-    return MAX_SEARCHES if params.settings.searches_web and state.tool_use_context.model.searches_web else 0
+    return MAX_SEARCHES if searches_web(params.settings, state.tool_use_context.model) else 0
 
 
 def _is_history_illegal(outcome: Failed) -> bool:

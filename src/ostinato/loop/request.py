@@ -8,9 +8,9 @@ from ostinato.messages import AssistantMessage
 from ostinato.normalise.normaliser import Normaliser
 from ostinato.normalise.repairing import MAX_REPAIR_LEVEL
 from ostinato.normalise.token_estimate import MessageSizes, request_tokens, tools_tokens
-from ostinato.ports import ModelRequest, RequestMessage, ToolSchema
+from ostinato.ports import ModelFacts, ModelRequest, RequestMessage, ToolSchema
 from ostinato.records import ResponseEnded
-from ostinato.state import State
+from ostinato.state import ModelSettings, State
 from ostinato.tool import Tool
 
 DEFAULT_MAX_OUTPUT_TOKENS = 32_000
@@ -21,6 +21,11 @@ def max_output_tokens(state: State, wanted: int | None = None) -> int:
     """`wanted` is the caller's own limit, which holds for every pass."""
     limit = state.tool_use_context.model.max_output_tokens
     return min(state.max_output_tokens_override or wanted or DEFAULT_MAX_OUTPUT_TOKENS, limit)
+
+
+def searches_web(settings: ModelSettings, model: ModelFacts) -> bool:
+    """Whether the provider may search while it answers: the user wants it, and this model can."""
+    return settings.searches_web and model.searches_web
 
 
 class _Counted(msgspec.Struct, frozen=True):
@@ -119,7 +124,7 @@ class RequestBuilder:
             tools=self._schemas,
             own_system_blocks=self._settings.own_system_blocks,
             max_output_tokens=max_output_tokens(state, self._max_output_tokens),
-            searches_web=self._settings.searches_web and context.model.searches_web,
+            searches_web=searches_web(self._settings, context.model),
             source=context.source,
             tracking=context.tracking,
             temperature=self._settings.temperature,

@@ -120,9 +120,10 @@ async def why_not_run(tool_input: Mapping[str, Any], context: ToolContext) -> st
     from ostinato.tools.background_text import background_of  # ruff: ignore[import-outside-top-level] - loads with a first call
 
     request = msgspec.convert(dict(tool_input), BashInput)
-    if request.run_in_background:
+    wrong = _wrong(request)
+    if wrong is None and request.run_in_background:
         background_of(context)
-    return _wrong(request)
+    return wrong
 
 
 def _wrong(request: BashInput) -> str | None:

@@ -17,11 +17,11 @@ LINE_END: Final = re.compile(r"\n")
 COMPARED: Final = 1 << 16
 
 Span = tuple[int, int]
-"""Start and end of a part of `TextWithEnds.original`, unless something else is said. No span parts a `\r` from its `\n`."""
+"""Start and end of a part of `TextWithEnds.original`, unless something else is said. No span parts a `\\r` from its `\\n`."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One span and what stands there afterwards: with the line ends that belong there, and with `\n` for each."""
+    """One span and what stands there afterwards: with the line ends that belong there, and with `\\n` for each."""
 
     start: int
     end: int
@@ -32,9 +32,9 @@ class Change(msgspec.Struct, frozen=True):
 class TextWithEnds(msgspec.Struct, frozen=True, dict=True):
     """`original` as decoded. `dict` holds what was once asked for.
 
-    `is_classic`: every line ends with `\r` alone; in all other files a `\r` alone is a character like any other.
-    `aligned` has `\n` for each of those and is else the original: places are the same, and a line's last character is `\n`.
-    `has_returns`: there is a `\r` in `aligned`.
+    `is_classic`: every line ends with `\\r` alone; in all other files a `\\r` alone is a character like any other.
+    `aligned` has `\\n` for each of those and is else the original: places are the same, and a line's last character is `\\n`.
+    `has_returns`: there is a `\\r` in `aligned`.
     """
 
     original: str
@@ -44,7 +44,7 @@ class TextWithEnds(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def normal(self) -> str:
-        """The text with `\n` for each line end."""
+        """The text with `\\n` for each line end."""
         return without_pairs(self.aligned) if self.has_returns else self.aligned
 
     def normalise(self, text: str) -> str:
@@ -124,12 +124,12 @@ def text_with_ends(original: str) -> TextWithEnds:
 
 
 def without_pairs(text: str) -> str:
-    """`\n` for each `\r\n`."""
+    """`\\n` for each `\\r\\n`."""
     return text.replace("\r\n", "\n")
 
 
 def further(text: str, place: int, length: int) -> int:
-    """The place that is `length` characters further where each `\r\n` counts as one; `place` is not inside one.
+    """The place that is `length` characters further where each `\\r\\n` counts as one; `place` is not inside one.
 
     Each pair that was passed moves the goal, and further ones may stand before that: until no more are found.
     """

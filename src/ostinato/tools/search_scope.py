@@ -9,7 +9,7 @@ import msgspec
 from anyio import to_thread
 
 from ostinato.ports import Workspace
-from ostinato.tool import NO_ACCESS, Access, ToolContext
+from ostinato.tool import Access, ToolContext
 from ostinato.tools.answer import valid_unicode
 from ostinato.tools.file_kinds import is_kernel_view
 from ostinato.tools.file_pattern import FilePattern, parse_pattern
@@ -43,7 +43,7 @@ class NoScope(msgspec.Struct, frozen=True):
 
 
 def search_scope(
-    workspace: Workspace, path: str | None, glob: str | None, access: Access = NO_ACCESS
+    workspace: Workspace, path: str | None, glob: str | None, access: Access
 ) -> SearchScope | NoScope:
     """Of a place that `access` does not cover nothing is told. Raises UsageError for what cannot be a path. Touches the file system: to be called in a thread."""
     try:

@@ -15,6 +15,7 @@ from ostinato.config.project_things import Things, scan_project
 from ostinato.config.trust import Trusted, Untrusted
 from ostinato.engine.context_pipeline import ContextPipeline, ContextSources
 from ostinato.engine.conversation_context import ConversationContext
+from ostinato.engine.last_pass import LastPass
 from ostinato.engine.seen_files import SeenFiles
 from ostinato.engine.slash.command_places import CommandPlaces
 from ostinato.engine.slash.dispatch import dispatch
@@ -140,6 +141,7 @@ class Stage:
             lambda _path: True,
             None,
             auto_compact=True,
+            last_pass=LastPass(),
         )
         return ConversationContext(
             params, replace(asked.deps(), prepare_context=ContextPipeline(sources)), self

@@ -87,7 +87,7 @@ async def next_turn(state: State, scene: Scene) -> Step:
 
 async def cut(state: State, scene: Scene) -> Step:
     outcome = Truncated(records=(SAID,), max_output_tokens=8_000)
-    return truncated(state, outcome, scene.deps(), may_escalate=True)
+    return truncated(state, outcome, scene.deps(), may_escalate=True, max_searches=0)
 
 
 async def too_long(state: State, scene: Scene) -> Step:

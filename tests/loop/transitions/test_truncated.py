@@ -188,7 +188,7 @@ CUT = Truncated(records=(PART,), max_output_tokens=32_000)
 
 
 def step_of(state: State) -> Next:
-    step = truncated(state, CUT, Scene(ScriptedModel()).deps(), may_escalate=True)
+    step = truncated(state, CUT, Scene(ScriptedModel()).deps(), may_escalate=True, max_searches=0)
     assert isinstance(step, Next)
     return step
 
@@ -231,7 +231,7 @@ def test_the_history_is_the_same_view_again_or_the_part_and_the_wish():
 
 def test_after_three_recoveries_the_error_is_released():
     spent = replace(busy_state(), max_output_tokens_override=64_000, max_output_tokens_recovery_count=3)
-    step = truncated(spent, CUT, Scene(ScriptedModel()).deps(), may_escalate=True)
+    step = truncated(spent, CUT, Scene(ScriptedModel()).deps(), may_escalate=True, max_searches=0)
     assert isinstance(step, End)
     assert step.reason == "completed"
     assert len(step.added) == 1

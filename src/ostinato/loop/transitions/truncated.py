@@ -28,9 +28,7 @@ CUT_SILENTLY_HINT = "let it think less, raise the output limit, ask for less at 
 OUTPUT_LIMIT = "The reply reached the output limit of {limit} tokens and was cut."
 
 
-def truncated(
-    state: State, outcome: Truncated, deps: Deps, *, may_escalate: bool, max_searches: int = 0
-) -> Step:
+def truncated(state: State, outcome: Truncated, deps: Deps, *, may_escalate: bool, max_searches: int) -> Step:
     """`may_escalate`: the caller has set no limit of its own. `max_searches`: so often the provider may search in a reply."""
     again = said_again(state, outcome, deps, max_searches=max_searches) if may_escalate else None
     if again is not None:
@@ -45,7 +43,7 @@ def truncated(
     return End("completed", (api_error_message(deps.ids.uuid(), state.tool_use_context.model.id, text),))
 
 
-def said_again(state: State, outcome: Truncated, deps: Deps, *, max_searches: int = 0) -> Next | None:
+def said_again(state: State, outcome: Truncated, deps: Deps, *, max_searches: int) -> Next | None:
     """The same request with a higher limit; None where that was tried, where there is none, or where window or budget have no
     room for it: a long reply is not thrown away for one that would be cut sooner. What was cut is gone, from the screen too: the whole
     reply comes again.
