@@ -27,6 +27,8 @@ def kernel_threads() -> set[int]:
 
 def test_a_search_of_everything_since_boot_has_no_doubt_about_the_kernels_own_threads():
     before = kernel_threads()
+    if not before:
+        pytest.skip("no thread of the kernel is visible here")
     search = ProcessTree(leader=0, token=uuid.uuid4().hex, family=1).search()
     still_there = before & kernel_threads()
     assert not search.unclear & still_there
