@@ -8,7 +8,10 @@ from pathlib import Path
 import anyio.lowlevel
 from msgspec.structs import replace
 
+from ostinato.deferred_tools import FoundTools
+from ostinato.engine.cache_watching import CacheWatching
 from ostinato.engine.known_secrets import KnownSecrets
+from ostinato.engine.last_pass import LastPass
 from ostinato.engine.model_choice import ChosenModel
 from ostinato.engine.parts import Begun, Parts, Place
 from ostinato.engine.prompt_queue import pending_prompts
@@ -38,6 +41,7 @@ from ostinato.testing import (
     ScriptedModel,
     result,
 )
+from ostinato.todo_list import TodoList
 from ostinato.tool import Tool
 
 BROKEN = Path("/broken.jsonl")
@@ -127,7 +131,17 @@ class Desk:
 
     def begun(self, journal: ClosingJournal, before: Sequence[Record]) -> Begun:
         session_id = f"session-{len(self.journals)}"
-        place = Place(session_id, journal, FakeWorkspace(Path("/")), SeenFiles())
+        place = Place(
+            session_id,
+            journal,
+            FakeWorkspace(Path("/")),
+            SeenFiles(),
+            (),
+            TodoList(),
+            FoundTools(),
+            CacheWatching(),
+            LastPass(),
+        )
         started = SessionStarted(session_id, "/", SCRIPTED_FACTS.id, "0")
         history = History.fold([*before, started])
         return Begun(place, history, pending_prompts(before))

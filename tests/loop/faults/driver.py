@@ -27,7 +27,7 @@ from ostinato.loop.model_call import CallModel
 from ostinato.loop.query import query
 from ostinato.messages import AssistantMessage, Message, ToolResult, UserMessage
 from ostinato.normalise.normaliser import Normaliser
-from ostinato.ports import Allowed, Denied, ModelFacts, ModelRequest, PermissionQuery, Permissions
+from ostinato.ports import Allowed, Denied, Futile, ModelFacts, ModelRequest, PermissionQuery, Permissions
 from ostinato.records import AnyEdit, Boundary, Ended, Fold, Record, Snip, ToolFinished, ToolStarted
 from ostinato.stop_hooks import StopDecision, StopHook, Stopping
 from ostinato.testing import SCRIPTED_FACTS, MemoryJournal, say
@@ -93,7 +93,7 @@ class StruckGate:
     inner: Permissions
     striker: Striker
 
-    async def decide(self, query: PermissionQuery) -> Allowed | Denied:
+    async def decide(self, query: PermissionQuery) -> Allowed | Denied | Futile:
         self.striker.touch("decide")
         return await self.inner.decide(query)
 
