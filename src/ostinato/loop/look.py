@@ -16,7 +16,7 @@ from ostinato.state import ToolUseContext
 from ostinato.tool import LookAhead, ToolContext
 
 LOOK_S: Final = 2.0
-"""The largest file that can be edited is read and searched within that; after it the question is put all the same."""
+"""Meant to be enough to read and search most files that are edited; after it the question is put all the same."""
 
 
 async def known_refusal(call: Prepared, context: ToolUseContext, set_alarm: SetAlarm) -> str | None:
