@@ -91,12 +91,16 @@ def send(wire: str, url: str, body: Data) -> Any:
     if wire == "anthropic":
         from anthropic import Anthropic
 
-        messages: Any = Anthropic(api_key="k", base_url=url, max_retries=0).messages
-        return messages.create(**body)
+        with Anthropic(api_key="k", base_url=url, max_retries=0) as vendor:
+            messages: Any = vendor.messages
+            return messages.create(**body)
     from openai import OpenAI
 
-    client: Any = OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
-    return client.responses.create(**body) if wire == "responses" else client.chat.completions.create(**body)
+    with OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as opened:
+        client: Any = opened
+        return (
+            client.responses.create(**body) if wire == "responses" else client.chat.completions.create(**body)
+        )
 
 
 def differences(ours: Any, theirs: Any, path: str = "$") -> Iterator[str]:
@@ -216,9 +220,11 @@ def what_they_read(wire: str, url: str) -> Read:
 def _read_messages(url: str) -> Read:
     from anthropic import Anthropic
 
-    client = Anthropic(api_key="k", base_url=url, max_retries=0)
     asked: Any = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]}
-    with client.messages.stream(**asked) as stream:
+    with (
+        Anthropic(api_key="k", base_url=url, max_retries=0) as client,
+        client.messages.stream(**asked) as stream,
+    ):
         message = stream.get_final_message()
     usage = message.usage
     return (
@@ -233,13 +239,15 @@ def _read_messages(url: str) -> Read:
 def _read_chat(url: str) -> Read:
     from openai import OpenAI
 
-    client = OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
     asked: Any = {
         "model": "m",
         "messages": [{"role": "user", "content": "hi"}],
         "stream_options": {"include_usage": True},
     }
-    with client.chat.completions.stream(**asked) as stream:
+    with (
+        OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client,
+        client.chat.completions.stream(**asked) as stream,
+    ):
         completion = stream.get_final_completion()
     message, usage = completion.choices[0].message, completion.usage
     extra: Data = message.model_extra or {}
@@ -256,8 +264,10 @@ def _read_chat(url: str) -> Read:
 def _read_responses(url: str) -> Read:
     from openai import OpenAI
 
-    client = OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
-    with client.responses.stream(model="m", input="hi") as stream:
+    with (
+        OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client,
+        client.responses.stream(model="m", input="hi") as stream,
+    ):
         response = stream.get_final_response()
     usage = response.usage
     assert usage is not None
